@@ -1,0 +1,1 @@
+"""The shared floor: records, contracts, pipeline, configuration, text, embeddings and wire."""

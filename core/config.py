@@ -1,0 +1,75 @@
+"""Strict configuration: frozen models, unknown keys are errors, one line per problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from core.errors import ConfigError
+
+
+class StrictModel(BaseModel):
+    """Base of every configuration model: frozen, no unknown keys, no NaN."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+Model = TypeVar("Model", bound=StrictModel)
+
+
+def parse(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
+    """`values` as a `model`; `where` names their origin in the error.
+
+    Raises:
+        ConfigError: one line with the path of the first wrong key and what would be right.
+    """
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(str(part) for part in first["loc"]) or "(top level)"
+        if first["type"] == "extra_forbidden":
+            known = ", ".join(sorted(model.model_fields))
+            raise ConfigError(f"{where}: unknown key {path!r}; known keys: {known}") from None
+        message = first["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{where}: {path}: {message} (got {first['input']!r:.80})") from None
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in the YAML file `path` (empty file: empty mapping).
+
+    Raises:
+        ConfigError: missing file, broken YAML (with its line), or not a mapping.
+    """
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such config file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark is not None else ""
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise ConfigError(f"{path}{line}: {problem}") from None
+    if loaded is None:
+        return {}
+    if not isinstance(loaded, dict):
+        raise ConfigError(f"{path}: must be a mapping of keys, not {type(loaded).__name__}")
+    return loaded
+
+
+def load(model: type[Model], path: Path | None, overrides: Mapping[str, Any] | None = None) -> Model:
+    """`model` from the YAML at `path` (None: nothing), with non-None `overrides` on top."""
+    values = {} if path is None else read_yaml(path)
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    return parse(model, {**values, **given}, str(path) if path is not None else "command line")
+
+
+def dump(model: StrictModel) -> str:
+    """`model` as YAML, keys in declaration order."""
+    return yaml.safe_dump(model.model_dump(mode="json"), sort_keys=False, allow_unicode=True)

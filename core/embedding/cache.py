@@ -1,0 +1,141 @@
+"""A content-hash cache in front of an embedder: memory first, SQLite behind it."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from core.embedding.base import Embedder, Vectors
+from core.errors import EmbeddingError, StoreError
+from core.text import content_hash
+
+_CHUNK = 500  # below SQLite's limit of bound variables
+
+
+class VectorStore:
+    """Vectors on disk, keyed by embedder identity and content hash; safe for many processes.
+
+    Raises:
+        StoreError: the file is not a vector store.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        try:
+            self._db = sqlite3.connect(path, timeout=60, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS vectors"
+                " (identity TEXT, hash TEXT, vector BLOB, PRIMARY KEY (identity, hash)) WITHOUT ROWID"
+            )
+            self._db.commit()
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{path}: not a usable embedding cache ({error}); delete it") from None
+
+    def read(self, identity: str, hashes: Sequence[str]) -> dict[str, bytes]:
+        """Stored vectors (little-endian float32) of those `hashes` that are known."""
+        found: dict[str, bytes] = {}
+        with self._lock:
+            for start in range(0, len(hashes), _CHUNK):
+                chunk = hashes[start : start + _CHUNK]
+                marks = ",".join("?" * len(chunk))
+                rows = self._db.execute(
+                    f"SELECT hash, vector FROM vectors WHERE identity=? AND hash IN ({marks})",  # noqa: S608
+                    (identity, *chunk),
+                )
+                found.update(rows)
+        return found
+
+    def write(self, identity: str, vectors: dict[str, bytes]) -> None:
+        """Add `vectors`; the first vector stored for a hash stays."""
+        with self._lock:
+            self._db.executemany(
+                "INSERT OR IGNORE INTO vectors VALUES (?,?,?)",
+                [(identity, key, value) for key, value in vectors.items()],
+            )
+            self._db.commit()
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+
+class CachedEmbedder:
+    """An embedder whose vectors are computed once per distinct text.
+
+    Args:
+        embedder: what computes a missing vector.
+        store: where vectors persist; None keeps them in memory only.
+        memory: how many vectors stay in memory (least recently used go first).
+        batch: missing texts are embedded in order in groups of this size, so that the same sequence
+            of calls computes the same batches on every run.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        store: VectorStore | None = None,
+        memory: int = 200_000,
+        batch: int = 512,
+    ) -> None:
+        self.inner = embedder
+        self.store = store
+        self.hits = 0
+        self.misses = 0
+        self._memory: OrderedDict[str, Vectors] = OrderedDict()
+        self._limit = memory
+        self._batch = batch
+        self._lock = threading.Lock()
+
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """(n, dimension) float32 unit rows, cached by content."""
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        keys = [content_hash(text) for text in texts]
+        with self._lock:
+            distinct = dict(zip(keys, texts, strict=True))
+            found = self._lookup(distinct)
+            missing = [key for key in distinct if key not in found]
+            self.hits += len(distinct) - len(missing)
+            self.misses += len(missing)
+            for start in range(0, len(missing), self._batch):
+                group = missing[start : start + self._batch]
+                vectors = self.inner.embed([distinct[key] for key in group])
+                if not np.isfinite(vectors).all():
+                    raise EmbeddingError(f"embedder {self.identity} returned a vector with NaN")
+                found.update(zip(group, vectors, strict=True))
+                if self.store is not None:
+                    self.store.write(
+                        self.identity,
+                        {k: v.astype("<f4").tobytes() for k, v in zip(group, vectors, strict=True)},
+                    )
+            for key in distinct:
+                self._memory[key] = found[key]
+                self._memory.move_to_end(key)
+            while len(self._memory) > self._limit:
+                self._memory.popitem(last=False)
+        return np.stack([found[key] for key in keys])
+
+    def _lookup(self, distinct: dict[str, str]) -> dict[str, Vectors]:
+        found = {key: self._memory[key] for key in distinct if key in self._memory}
+        if self.store is not None and len(found) < len(distinct):
+            rest = [key for key in distinct if key not in found]
+            for key, blob in self.store.read(self.identity, rest).items():
+                found[key] = np.frombuffer(blob, dtype="<f4").astype(np.float32)
+        return found

@@ -1,0 +1,36 @@
+"""Where caches live and how files are written so that a crash leaves the old or the new one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def cache_dir(override: str | Path | None = None) -> Path:
+    """The one cache folder, made if missing: `override`, SCR_CACHE, or XDG_CACHE_HOME/securecollarag."""
+    if override is not None:
+        path = Path(override)
+    elif os.environ.get("SCR_CACHE"):
+        path = Path(os.environ["SCR_CACHE"])
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        path = Path(base) / "securecollarag"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def write_atomic(path: Path, data: str | bytes) -> None:
+    """Replace `path` by `data` so that a reader or a crash sees the old content or the new, never half."""
+    payload = data.encode("utf-8") if isinstance(data, str) else data
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(payload)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,1 @@
+"""Wire definitions of `securecollarag.v1` and the code generated from them (`make protos`)."""
