@@ -96,4 +96,12 @@ class OverloadError(ScrError):
 
 
 class WireError(ScrError):
-    """A message breaks the bounds of the wire (size, count, range, encoding)."""
+    """A message breaks the bounds of the wire (size, count, range, encoding).
+
+    `kind` is the `SourceFailure.kind` that it becomes: `malformed`, or `identity` where a reply
+    claims to come from another source.
+    """
+
+    def __init__(self, message: str, kind: str = "malformed") -> None:
+        super().__init__(message)
+        self.kind = kind

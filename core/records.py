@@ -106,3 +106,23 @@ class Query:
     user_id: str = ""
     round: int = 0
     extra: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyRequest:
+    """What a caller asks of a source's privacy mechanism: its name and ε > 0."""
+
+    mechanism: str
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDescription:
+    """What a source node says about itself: testimony, like all that it sends."""
+
+    source_id: str
+    n_documents: int
+    retriever: str
+    embedder: str = ""
+    max_top_k: int = 50
+    privacy_mechanisms: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from protos import types_pb2 as protos_dot_types__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17protos/aggregator.proto\x12\x11securecollarag.v1\x1a\x12protos/types.proto\">\n\nAskRequest\x12\x10\n\x08question\x18\x01 \x01(\t\x12\r\n\x05top_k\x18\x02 \x01(\r\x12\x0f\n\x07user_id\x18\x03 \x01(\t\"\xd6\x01\n\x10VerifiedDocument\x12+\n\x03key\x18\x01 \x01(\x0b\x32\x1e.securecollarag.v1.DocumentKey\x12\r\n\x05title\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\x0c\n\x04kept\x18\x05 \x01(\x08\x12\x13\n\x0b\x63redibility\x18\x06 \x01(\x01\x12\x12\n\nsimilarity\x18\x07 \x01(\x01\x12/\n\x07holders\x18\x08 \x03(\x0b\x32\x1e.securecollarag.v1.DocumentKey\":\n\x07\x46\x61ilure\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t\"\xea\x02\n\x08\x41skReply\x12\x0e\n\x06\x61nswer\x18\x01 \x01(\t\x12\x0e\n\x06reader\x18\x02 \x01(\t\x12\x36\n\tdocuments\x18\x03 \x03(\x0b\x32#.securecollarag.v1.VerifiedDocument\x12,\n\x05trail\x18\x04 \x03(\x0b\x32\x1d.securecollarag.v1.StageTrail\x12,\n\x08\x66\x61ilures\x18\x05 \x03(\x0b\x32\x1a.securecollarag.v1.Failure\x12\x41\n\x0breliability\x18\x06 \x03(\x0b\x32,.securecollarag.v1.AskReply.ReliabilityEntry\x12\x10\n\x08warnings\x18\x07 \x03(\t\x12\x10\n\x08round_id\x18\x08 \x01(\t\x12\x0f\n\x07refused\x18\t \x01(\x08\x1a\x32\n\x10ReliabilityEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"e\n\x11SubmittedDocument\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0e\n\x06\x64oc_id\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x05 \x01(\t\"Z\n\rVerifyRequest\x12\x10\n\x08question\x18\x01 \x01(\t\x12\x37\n\tdocuments\x18\x02 \x03(\x0b\x32$.securecollarag.v1.SubmittedDocument\"\xff\x01\n\x0bVerifyReply\x12\x36\n\tdocuments\x18\x01 \x03(\x0b\x32#.securecollarag.v1.VerifiedDocument\x12,\n\x05trail\x18\x02 \x03(\x0b\x32\x1d.securecollarag.v1.StageTrail\x12\x44\n\x0breliability\x18\x03 \x03(\x0b\x32/.securecollarag.v1.VerifyReply.ReliabilityEntry\x12\x10\n\x08warnings\x18\x04 \x03(\t\x1a\x32\n\x10ReliabilityEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"\x14\n\x12ListSourcesRequest\"o\n\x0cSourceStatus\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x11\n\treachable\x18\x03 \x01(\x08\x12\x13\n\x0breliability\x18\x04 \x01(\x01\x12\x13\n\x0bn_documents\x18\x05 \x01(\x04\"D\n\x10ListSourcesReply\x12\x30\n\x07sources\x18\x01 \x03(\x0b\x32\x1f.securecollarag.v1.SourceStatus2\xf6\x01\n\nAggregator\x12\x41\n\x03\x41sk\x12\x1d.securecollarag.v1.AskRequest\x1a\x1b.securecollarag.v1.AskReply\x12J\n\x06Verify\x12 .securecollarag.v1.VerifyRequest\x1a\x1e.securecollarag.v1.VerifyReply\x12Y\n\x0bListSources\x12%.securecollarag.v1.ListSourcesRequest\x1a#.securecollarag.v1.ListSourcesReplyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17protos/aggregator.proto\x12\x11securecollarag.v1\x1a\x12protos/types.proto\">\n\nAskRequest\x12\x10\n\x08question\x18\x01 \x01(\t\x12\r\n\x05top_k\x18\x02 \x01(\r\x12\x0f\n\x07user_id\x18\x03 \x01(\t\"\xff\x01\n\x10VerifiedDocument\x12+\n\x03key\x18\x01 \x01(\x0b\x32\x1e.securecollarag.v1.DocumentKey\x12\r\n\x05title\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\x0c\n\x04kept\x18\x05 \x01(\x08\x12\x18\n\x0b\x63redibility\x18\x06 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\nsimilarity\x18\x07 \x01(\x01H\x01\x88\x01\x01\x12/\n\x07holders\x18\x08 \x03(\x0b\x32\x1e.securecollarag.v1.DocumentKeyB\x0e\n\x0c_credibilityB\r\n\x0b_similarity\":\n\x07\x46\x61ilure\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0e\n\x06\x64\x65tail\x18\x03 \x01(\t\"\xea\x02\n\x08\x41skReply\x12\x0e\n\x06\x61nswer\x18\x01 \x01(\t\x12\x0e\n\x06reader\x18\x02 \x01(\t\x12\x36\n\tdocuments\x18\x03 \x03(\x0b\x32#.securecollarag.v1.VerifiedDocument\x12,\n\x05trail\x18\x04 \x03(\x0b\x32\x1d.securecollarag.v1.StageTrail\x12,\n\x08\x66\x61ilures\x18\x05 \x03(\x0b\x32\x1a.securecollarag.v1.Failure\x12\x41\n\x0breliability\x18\x06 \x03(\x0b\x32,.securecollarag.v1.AskReply.ReliabilityEntry\x12\x10\n\x08warnings\x18\x07 \x03(\t\x12\x10\n\x08round_id\x18\x08 \x01(\t\x12\x0f\n\x07refused\x18\t \x01(\x08\x1a\x32\n\x10ReliabilityEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"e\n\x11SubmittedDocument\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0e\n\x06\x64oc_id\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x0c\n\x04text\x18\x04 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x05 \x01(\t\"Z\n\rVerifyRequest\x12\x10\n\x08question\x18\x01 \x01(\t\x12\x37\n\tdocuments\x18\x02 \x03(\x0b\x32$.securecollarag.v1.SubmittedDocument\"\xff\x01\n\x0bVerifyReply\x12\x36\n\tdocuments\x18\x01 \x03(\x0b\x32#.securecollarag.v1.VerifiedDocument\x12,\n\x05trail\x18\x02 \x03(\x0b\x32\x1d.securecollarag.v1.StageTrail\x12\x44\n\x0breliability\x18\x03 \x03(\x0b\x32/.securecollarag.v1.VerifyReply.ReliabilityEntry\x12\x10\n\x08warnings\x18\x04 \x03(\t\x1a\x32\n\x10ReliabilityEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"\x14\n\x12ListSourcesRequest\"o\n\x0cSourceStatus\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x11\n\treachable\x18\x03 \x01(\x08\x12\x13\n\x0breliability\x18\x04 \x01(\x01\x12\x13\n\x0bn_documents\x18\x05 \x01(\x04\"D\n\x10ListSourcesReply\x12\x30\n\x07sources\x18\x01 \x03(\x0b\x32\x1f.securecollarag.v1.SourceStatus2\xf6\x01\n\nAggregator\x12\x41\n\x03\x41sk\x12\x1d.securecollarag.v1.AskRequest\x1a\x1b.securecollarag.v1.AskReply\x12J\n\x06Verify\x12 .securecollarag.v1.VerifyRequest\x1a\x1e.securecollarag.v1.VerifyReply\x12Y\n\x0bListSources\x12%.securecollarag.v1.ListSourcesRequest\x1a#.securecollarag.v1.ListSourcesReplyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,27 +39,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ASKREQUEST']._serialized_start=66
   _globals['_ASKREQUEST']._serialized_end=128
   _globals['_VERIFIEDDOCUMENT']._serialized_start=131
-  _globals['_VERIFIEDDOCUMENT']._serialized_end=345
-  _globals['_FAILURE']._serialized_start=347
-  _globals['_FAILURE']._serialized_end=405
-  _globals['_ASKREPLY']._serialized_start=408
-  _globals['_ASKREPLY']._serialized_end=770
-  _globals['_ASKREPLY_RELIABILITYENTRY']._serialized_start=720
-  _globals['_ASKREPLY_RELIABILITYENTRY']._serialized_end=770
-  _globals['_SUBMITTEDDOCUMENT']._serialized_start=772
-  _globals['_SUBMITTEDDOCUMENT']._serialized_end=873
-  _globals['_VERIFYREQUEST']._serialized_start=875
-  _globals['_VERIFYREQUEST']._serialized_end=965
-  _globals['_VERIFYREPLY']._serialized_start=968
-  _globals['_VERIFYREPLY']._serialized_end=1223
-  _globals['_VERIFYREPLY_RELIABILITYENTRY']._serialized_start=720
-  _globals['_VERIFYREPLY_RELIABILITYENTRY']._serialized_end=770
-  _globals['_LISTSOURCESREQUEST']._serialized_start=1225
-  _globals['_LISTSOURCESREQUEST']._serialized_end=1245
-  _globals['_SOURCESTATUS']._serialized_start=1247
-  _globals['_SOURCESTATUS']._serialized_end=1358
-  _globals['_LISTSOURCESREPLY']._serialized_start=1360
-  _globals['_LISTSOURCESREPLY']._serialized_end=1428
-  _globals['_AGGREGATOR']._serialized_start=1431
-  _globals['_AGGREGATOR']._serialized_end=1677
+  _globals['_VERIFIEDDOCUMENT']._serialized_end=386
+  _globals['_FAILURE']._serialized_start=388
+  _globals['_FAILURE']._serialized_end=446
+  _globals['_ASKREPLY']._serialized_start=449
+  _globals['_ASKREPLY']._serialized_end=811
+  _globals['_ASKREPLY_RELIABILITYENTRY']._serialized_start=761
+  _globals['_ASKREPLY_RELIABILITYENTRY']._serialized_end=811
+  _globals['_SUBMITTEDDOCUMENT']._serialized_start=813
+  _globals['_SUBMITTEDDOCUMENT']._serialized_end=914
+  _globals['_VERIFYREQUEST']._serialized_start=916
+  _globals['_VERIFYREQUEST']._serialized_end=1006
+  _globals['_VERIFYREPLY']._serialized_start=1009
+  _globals['_VERIFYREPLY']._serialized_end=1264
+  _globals['_VERIFYREPLY_RELIABILITYENTRY']._serialized_start=761
+  _globals['_VERIFYREPLY_RELIABILITYENTRY']._serialized_end=811
+  _globals['_LISTSOURCESREQUEST']._serialized_start=1266
+  _globals['_LISTSOURCESREQUEST']._serialized_end=1286
+  _globals['_SOURCESTATUS']._serialized_start=1288
+  _globals['_SOURCESTATUS']._serialized_end=1399
+  _globals['_LISTSOURCESREPLY']._serialized_start=1401
+  _globals['_LISTSOURCESREPLY']._serialized_end=1469
+  _globals['_AGGREGATOR']._serialized_start=1472
+  _globals['_AGGREGATOR']._serialized_end=1718
 # @@protoc_insertion_point(module_scope)

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x12protos/types.proto\x12\x11securecollarag.v1\"f\n\x08\x44ocument\x12\x0e\n\x06\x64oc_id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\r\n\x05score\x18\x05 \x01(\x02\x12\x0c\n\x04rank\x18\x06 \x01(\r\"-\n\x07Privacy\x12\x11\n\tmechanism\x18\x01 \x01(\t\x12\x0f\n\x07\x65psilon\x18\x02 \x01(\x01\"0\n\x0b\x44ocumentKey\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0e\n\x06\x64oc_id\x18\x02 \x01(\t\"\xd8\x01\n\x07Verdict\x12+\n\x03key\x18\x01 \x01(\x0b\x32\x1e.securecollarag.v1.DocumentKey\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\t\x12\x13\n\x0b\x63redibility\x18\x03 \x01(\x01\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12:\n\x08\x65vidence\x18\x05 \x03(\x0b\x32(.securecollarag.v1.Verdict.EvidenceEntry\x1a/\n\rEvidenceEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\"|\n\nStageTrail\x12\r\n\x05stage\x18\x01 \x01(\t\x12\x0c\n\x04hook\x18\x02 \x01(\t\x12,\n\x08verdicts\x18\x03 \x03(\x0b\x32\x1a.securecollarag.v1.Verdict\x12\r\n\x05\x65rror\x18\x04 \x01(\t\x12\x14\n\x0cmilliseconds\x18\x05 \x01(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x12protos/types.proto\x12\x11securecollarag.v1\"f\n\x08\x44ocument\x12\x0e\n\x06\x64oc_id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\r\n\x05score\x18\x05 \x01(\x02\x12\x0c\n\x04rank\x18\x06 \x01(\r\"-\n\x07Privacy\x12\x11\n\tmechanism\x18\x01 \x01(\t\x12\x0f\n\x07\x65psilon\x18\x02 \x01(\x01\"0\n\x0b\x44ocumentKey\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0e\n\x06\x64oc_id\x18\x02 \x01(\t\"\xed\x01\n\x07Verdict\x12+\n\x03key\x18\x01 \x01(\x0b\x32\x1e.securecollarag.v1.DocumentKey\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\t\x12\x18\n\x0b\x63redibility\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12:\n\x08\x65vidence\x18\x05 \x03(\x0b\x32(.securecollarag.v1.Verdict.EvidenceEntry\x1a/\n\rEvidenceEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01\x42\x0e\n\x0c_credibility\"|\n\nStageTrail\x12\r\n\x05stage\x18\x01 \x01(\t\x12\x0c\n\x04hook\x18\x02 \x01(\t\x12,\n\x08verdicts\x18\x03 \x03(\x0b\x32\x1a.securecollarag.v1.Verdict\x12\r\n\x05\x65rror\x18\x04 \x01(\t\x12\x14\n\x0cmilliseconds\x18\x05 \x01(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,9 +40,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DOCUMENTKEY']._serialized_start=192
   _globals['_DOCUMENTKEY']._serialized_end=240
   _globals['_VERDICT']._serialized_start=243
-  _globals['_VERDICT']._serialized_end=459
-  _globals['_VERDICT_EVIDENCEENTRY']._serialized_start=412
-  _globals['_VERDICT_EVIDENCEENTRY']._serialized_end=459
-  _globals['_STAGETRAIL']._serialized_start=461
-  _globals['_STAGETRAIL']._serialized_end=585
+  _globals['_VERDICT']._serialized_end=480
+  _globals['_VERDICT_EVIDENCEENTRY']._serialized_start=417
+  _globals['_VERDICT_EVIDENCEENTRY']._serialized_end=464
+  _globals['_STAGETRAIL']._serialized_start=482
+  _globals['_STAGETRAIL']._serialized_end=606
 # @@protoc_insertion_point(module_scope)
