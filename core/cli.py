@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 from typing import Any
 
-from core.errors import ScrError
+from core.errors import MissingPackageError, ScrError
 
 GROUP = "securecollarag.commands"
 _HELP = """Usage: scr [OPTIONS] COMMAND [ARGS]...
@@ -86,7 +86,12 @@ def _dispatch(name: str, arguments: list[str]) -> int:
         close = difflib.get_close_matches(name, commands, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         return _fail(f"no such command {name!r}{hint}; known: {', '.join(sorted(commands))}")
-    app: Any = commands[name].load()
+    try:
+        app: Any = commands[name].load()
+    except ModuleNotFoundError as error:
+        raise MissingPackageError(
+            f"scr {name} needs the package {error.name!r}: pip install 'securecollarag[all]'"
+        ) from error
     try:
         status = app(args=arguments, prog_name=f"scr {name}", standalone_mode=False)
     except (ScrError, KeyboardInterrupt):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -33,10 +33,27 @@ def parse(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"]) or "(top level)"
         if first["type"] == "extra_forbidden":
-            known = ", ".join(sorted(model.model_fields))
-            raise ConfigError(f"{where}: unknown key {path!r}; known keys: {known}") from None
+            owner = _model_at(model, first["loc"][:-1])
+            known = f"; known keys: {', '.join(sorted(owner.model_fields))}" if owner is not None else ""
+            raise ConfigError(f"{where}: unknown key {path!r}{known}") from None
         message = first["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{where}: {path}: {message} (got {first['input']!r:.80})") from None
+
+
+def _model_at(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseModel] | None:
+    """The model nested in `model` at `path`; None where a union or a custom type hides it."""
+    for part in path:
+        if isinstance(part, int):
+            continue
+        field = model.model_fields.get(part)
+        if field is None:
+            return None
+        inner = [t for t in (field.annotation, *get_args(field.annotation)) if isinstance(t, type)]
+        models = [t for t in inner if issubclass(t, BaseModel)]
+        if len(models) != 1:
+            return None
+        model = models[0]
+    return model
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

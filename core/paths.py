@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import uuid
 from pathlib import Path
+
+from core.errors import ConfigError
 
 
 def cache_dir(override: str | Path | None = None) -> Path:
-    """The one cache folder, made if missing: `override`, SCR_CACHE, or XDG_CACHE_HOME/securecollarag."""
+    """The one cache folder, made if missing: `override`, SCR_CACHE, or XDG_CACHE_HOME/securecollarag.
+
+    Raises:
+        ConfigError: it cannot be made.
+    """
     if override is not None:
         path = Path(override)
     elif os.environ.get("SCR_CACHE"):
@@ -16,7 +22,12 @@ def cache_dir(override: str | Path | None = None) -> Path:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         path = Path(base) / "securecollarag"
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"cache folder {path} cannot be made ({error.strerror}); name another with SCR_CACHE"
+        ) from None
     return path
 
 
@@ -24,13 +35,13 @@ def write_atomic(path: Path, data: str | bytes) -> None:
     """Replace `path` by `data` so that a reader or a crash sees the old content or the new, never half."""
     payload = data.encode("utf-8") if isinstance(data, str) else data
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.parent / f".{path.name}.{uuid.uuid4().hex}"  # not mkstemp: its files are private
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(payload)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

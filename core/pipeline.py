@@ -79,14 +79,18 @@ class Pipeline:
                 check_contract(place.stage.name, given.documents, result)
             elapsed = 1000 * (time.perf_counter() - start)
             trail.append(
-                StageRecord(place.stage.name, place.hook, result.verdicts, elapsed, error, dict(result.notes))
+                StageRecord(
+                    place.stage.name, place.hook, tuple(result.verdicts), elapsed, error, dict(result.notes)
+                )
             )
-            given = _narrow(given, result.documents)
+            given = _narrow(given, tuple(result.documents))
         return PipelineResult(given.documents, tuple(trail))
 
 
 def check_contract(name: str, given: Sequence[Candidate], result: StageResult) -> None:
     """Raise `ContractError` unless `result` obeys rules 1 to 4 of `core.stage` for input `given`."""
+    if not isinstance(result, StageResult):
+        raise ContractError(name, f"returned {type(result).__name__}, not a StageResult")
     before = {document.key: document for document in given}
     verdicts = {verdict.key: verdict for verdict in result.verdicts}
     if len(verdicts) != len(result.verdicts):

@@ -41,7 +41,7 @@ class Registry:
         """The entry called `name`.
 
         Raises:
-            ConfigError: unknown name; the message lists the known ones.
+            ConfigError: unknown name (the message lists the known ones), or a wrong entry point.
             MissingPackageError: a library that the entry needs is not installed.
         """
         targets = self._targets()
@@ -52,12 +52,17 @@ class Registry:
             raise ConfigError(f"unknown {self.kind} {name!r}{hint}; known: {known}")
         module, _, attribute = targets[name].partition(":")
         try:
-            return getattr(importlib.import_module(module), attribute)
+            loaded = importlib.import_module(module)
         except ModuleNotFoundError as error:
             raise MissingPackageError(
                 f"{self.kind} {name!r} needs the package {error.name!r}: "
                 f"pip install 'securecollarag[{self._extra}]'"
             ) from error
+        if not hasattr(loaded, attribute):
+            raise ConfigError(
+                f"{self.kind} {name!r} is registered as {targets[name]!r}, but {module} has no {attribute!r}"
+            )
+        return getattr(loaded, attribute)
 
     def _targets(self) -> dict[str, str]:
         found = {entry.name: entry.value for entry in entry_points(group=self.group)}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ class VectorStore:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
-        try:
+        with self._guarded():
             self._db = sqlite3.connect(path, timeout=60, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
@@ -37,13 +38,11 @@ class VectorStore:
                 " (identity TEXT, hash TEXT, vector BLOB, PRIMARY KEY (identity, hash)) WITHOUT ROWID"
             )
             self._db.commit()
-        except sqlite3.DatabaseError as error:
-            raise StoreError(f"{path}: not a usable embedding cache ({error}); delete it") from None
 
     def read(self, identity: str, hashes: Sequence[str]) -> dict[str, bytes]:
         """Stored vectors (little-endian float32) of those `hashes` that are known."""
         found: dict[str, bytes] = {}
-        with self._lock:
+        with self._lock, self._guarded():
             for start in range(0, len(hashes), _CHUNK):
                 chunk = hashes[start : start + _CHUNK]
                 marks = ",".join("?" * len(chunk))
@@ -56,12 +55,21 @@ class VectorStore:
 
     def write(self, identity: str, vectors: dict[str, bytes]) -> None:
         """Add `vectors`; the first vector stored for a hash stays."""
-        with self._lock:
+        with self._lock, self._guarded():
             self._db.executemany(
                 "INSERT OR IGNORE INTO vectors VALUES (?,?,?)",
                 [(identity, key, value) for key, value in vectors.items()],
             )
             self._db.commit()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:  # locked, read-only, disk full: the file itself is sound
+            raise StoreError(f"{self.path}: embedding cache cannot be used ({error})") from None
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{self.path}: not a usable embedding cache ({error}); delete it") from None
 
     def close(self) -> None:
         with self._lock:
