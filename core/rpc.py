@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +30,6 @@ from core.records import SourceFailure
 from core.tls import TlsFiles
 
 _LOG = logging.getLogger(__name__)
-# gRPC's own log goes to stderr and repeats what the statuses carry
-os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 _INTERNAL = (grpc.StatusCode.INTERNAL, "internal error")
 
 # error class -> status and the sentence that leaves the process; a subclass without a line of its
