@@ -1,0 +1,6 @@
+"""Defense stages by name; each is imported when it is first asked for."""
+
+from __future__ import annotations
+
+# name -> "module:Stage"; other packages register theirs in the entry-point group securecollarag.defenses
+STAGES: dict[str, str] = {}
