@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import re
+import runpy
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from pathlib import Path
+
+from core.errors import MissingPackageError
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
 _SPACE = re.compile(r"\s+")
@@ -40,10 +45,15 @@ def words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """scikit-learn's 318 English stop words (NLTK's list needs a download: a stated deviation)."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+    """scikit-learn's 318 English stop words (NLTK's list needs a download: a stated deviation).
 
-    return frozenset(ENGLISH_STOP_WORDS)
+    Only the file with the list is run: importing scikit-learn would cost every source node 100 MB.
+    """
+    package = importlib.util.find_spec("sklearn")
+    if package is None or package.origin is None:
+        raise MissingPackageError("stop words need the package 'scikit-learn': pip install securecollarag")
+    path = Path(package.origin).parent / "feature_extraction" / "_stop_words.py"
+    return frozenset(runpy.run_path(str(path))["ENGLISH_STOP_WORDS"])
 
 
 def content_words(text: str) -> list[str]:
