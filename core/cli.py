@@ -20,6 +20,7 @@ from typing import Any
 from core.errors import MissingPackageError, ScrError
 
 GROUP = "securecollarag.commands"
+_INTERRUPTED = 130
 _HELP = """Usage: scr [OPTIONS] COMMAND [ARGS]...
 
   SecureCollaRAG: Byzantine-tolerant multi-source retrieval-augmented generation.
@@ -71,9 +72,12 @@ def main(arguments: Sequence[str]) -> int:
         _print(_HELP.format(commands=_listing()))
         return 2
     try:
-        return _dispatch(rest[0], rest[1:])
+        status = _dispatch(rest[0], rest[1:])
+        if status == _INTERRUPTED:  # typer turns Ctrl-C into this status without a word
+            raise KeyboardInterrupt
+        return status
     except KeyboardInterrupt:
-        return _fail("interrupted", 130)
+        return _fail("interrupted", _INTERRUPTED)
     except ScrError as error:
         if debug:
             raise
@@ -123,7 +127,10 @@ def _summary(entry: EntryPoint) -> str:
     root = importlib.util.find_spec(package)
     if root is None or root.origin is None:
         return ""
-    source = Path(root.origin).parent.joinpath(*inner).with_suffix(".py")
+    source = Path(root.origin)
+    if inner:
+        module = source.parent.joinpath(*inner)
+        source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
     try:
         return (ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or "").split("\n")[0]
     except (OSError, SyntaxError):
