@@ -1,0 +1,1 @@
+"""Inference about sources from what they agree and disagree on, over rounds."""

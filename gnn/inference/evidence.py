@@ -1,0 +1,65 @@
+"""What a round says about pairs of sources, in the form that the filters take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnn.relations.documents import DocumentRelations
+
+LINKED = 0.3  # agree + conflict above which two documents count as linked
+PAIR_WEIGHT = 1.5
+
+
+@dataclass(frozen=True)
+class RoundEvidence:
+    """Evidence of one round over m sources and n documents.
+
+    `holders` (n, m) who returned which text; `dispute` (n, n) x in [0,1]; `weight` (n, n) W >= 0,
+    its diagonal the weight of an identical text at two sources; `flagged` (m,) whether a document of
+    the source looks made to be retrieved; `present` (m,) whether the source answered at all.
+    """
+
+    holders: NDArray[np.bool_]
+    dispute: NDArray[np.float32]
+    weight: NDArray[np.float32]
+    flagged: NDArray[np.bool_]
+    present: NDArray[np.bool_]
+    scale: float
+
+    @property
+    def strength(self) -> NDArray[np.float64]:
+        """(m,) how much pair evidence touches each source."""
+        held = self.holders.astype(np.float64)
+        between = held.T @ self.weight @ held
+        np.fill_diagonal(between, 0.0)
+        return between.sum(axis=1)
+
+
+def round_evidence(
+    relations: DocumentRelations,
+    holders: NDArray[np.bool_],
+    flagged_documents: NDArray[np.bool_],
+    trust: NDArray[np.float32],
+) -> RoundEvidence:
+    """Evidence from document relations (already gated by `trust`) and content flags.
+
+    The weight of one pair is scaled by 2 / (1 + mean number of other sources that a document is
+    linked to), so that a round in which everything is replicated counts no more than one that is not.
+    """
+    held = holders.astype(np.float32)
+    strength = relations.strength
+    linked = (relations.agree + relations.conflict) > LINKED
+    reach = (linked.astype(np.float32) @ held) > 0
+    reach |= holders & (holders.sum(axis=1, keepdims=True) > 1)
+    own = holders & (holders.sum(axis=1, keepdims=True) == 1)
+    degree = (reach & ~own).sum(axis=1) - (holders.sum(axis=1) > 1)
+    scale = 2.0 / (1.0 + float(degree.mean())) if len(degree) else 2.0
+    weight = PAIR_WEIGHT * scale * strength
+    np.fill_diagonal(weight, PAIR_WEIGHT * scale * trust**2)
+    flagged = (holders & flagged_documents[:, None]).any(axis=0)
+    return RoundEvidence(
+        holders, relations.dispute, weight.astype(np.float32), flagged, holders.any(axis=0), scale
+    )

@@ -1,0 +1,88 @@
+"""Relations between the documents of a round, from their aligned sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnn.relations.align import align
+from gnn.relations.scorer import AGREE, CONFLICT, RelationScorer
+
+WEAK = 0.2  # a relation weaker than this is noise
+
+
+@dataclass(frozen=True)
+class DocumentRelations:
+    """Symmetric (n, n) matrices with zero diagonal.
+
+    `agree` and `conflict` in [0,1] say how strongly two documents tell the same or contradicting
+    facts in aligned sentences; `cosine` is their semantic similarity; `aligned` counts pairs.
+    """
+
+    agree: NDArray[np.float32]
+    conflict: NDArray[np.float32]
+    cosine: NDArray[np.float32]
+    aligned: NDArray[np.int64]
+
+    @property
+    def strength(self) -> NDArray[np.float32]:
+        """s = min(1, agree + conflict), 0 where two documents say nothing about each other."""
+        return np.minimum(1.0, self.agree + self.conflict)
+
+    @property
+    def dispute(self) -> NDArray[np.float32]:
+        """x = conflict / (agree + conflict) in [0,1]; 0 where there is no relation."""
+        total = self.agree + self.conflict
+        return np.divide(self.conflict, total, out=np.zeros_like(total), where=total > 0)
+
+    def gated(self, trust: NDArray[np.float32]) -> DocumentRelations:
+        """Relations scaled by `trust[i] * trust[j]`, so that poisons cannot corroborate each other."""
+        gate = np.outer(trust, trust).astype(np.float32)
+        return DocumentRelations(self.agree * gate, self.conflict * gate, self.cosine, self.aligned)
+
+
+def relate(
+    scorer: RelationScorer,
+    sentences: list[list[str]],
+    sentence_vectors: NDArray[np.float32],
+    document_vectors: NDArray[np.float32],
+    holders: NDArray[np.bool_],
+) -> DocumentRelations:
+    """Relations of n documents.
+
+    Args:
+        scorer: judges aligned sentence pairs.
+        sentences: sentences of each document, in order.
+        sentence_vectors: (s, d) unit vectors, all documents' sentences in order.
+        document_vectors: (n, d) unit vectors.
+        holders: (n, m) which source holds which document; documents of one single source are not
+            compared with each other: a source cannot corroborate itself.
+    """
+    n = len(sentences)
+    cosine = (document_vectors @ document_vectors.T).astype(np.float32)
+    np.fill_diagonal(cosine, 0.0)
+    agree = np.zeros((n, n), dtype=np.float32)
+    conflict = np.zeros((n, n), dtype=np.float32)
+    aligned = np.zeros((n, n), dtype=np.int64)
+    counts = [len(s) for s in sentences]
+    document_of = np.repeat(np.arange(n), counts)
+    alone = holders.sum(axis=1) == 1
+    owner = holders.argmax(axis=1)
+    allowed = ~((owner[:, None] == owner[None, :]) & alone[:, None] & alone[None, :])
+    np.fill_diagonal(allowed, False)
+    found = align(sentence_vectors, document_of, allowed)
+    if len(found.left):
+        flat = [sentence for document in sentences for sentence in document]
+        i, j = document_of[found.left], document_of[found.right]
+        context = np.column_stack([found.cosine, found.mutual, cosine[i, j]]).astype(np.float32)
+        p = scorer.score([flat[k] for k in found.left], [flat[k] for k in found.right], context)
+        np.maximum.at(conflict, (i, j), p[:, CONFLICT])
+        np.maximum.at(agree, (i, j), p[:, AGREE])
+        np.add.at(aligned, (i, j), 1)
+        conflict, agree, aligned = conflict + conflict.T, agree + agree.T, aligned + aligned.T
+        agree = agree * (1.0 - conflict)
+        conflict[conflict < WEAK] = 0.0
+        agree[agree < WEAK] = 0.0
+    return DocumentRelations(agree, conflict, cosine, aligned)

@@ -1,0 +1,135 @@
+"""From aligned sentences to relations between documents: P(neutral), P(agree), P(conflict)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnn.relations.facts import SentenceFacts, sentence_facts
+from gnn.relations.features import CONTEXT_FEATURES, FEATURES, N_FEATURES, sentence_pair_features
+
+SCHEMA = "relations/" + "+".join((*FEATURES, *CONTEXT_FEATURES))
+NEUTRAL, AGREE, CONFLICT = 0, 1, 2
+
+
+@runtime_checkable
+class RelationScorer(Protocol):
+    """Judges aligned sentence pairs; `identity` names it for caches and checkpoints."""
+
+    identity: str
+
+    def score(
+        self, left: Sequence[str], right: Sequence[str], context: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """(p, 3) probabilities neutral, agree, conflict.
+
+        `context` is (p, 3): sentence cosine, mutual best match (0/1), cosine of the documents.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class MLP:
+    """A dense network in numpy: tanh hidden layers, softmax or linear output, inputs standardised."""
+
+    mean: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    weights: tuple[NDArray[np.float32], ...]
+    biases: tuple[NDArray[np.float32], ...]
+
+    def __call__(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(n, out) logits for (n, in) inputs."""
+        h = ((x - self.mean) / self.scale).astype(np.float32)
+        for i, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
+            h = h @ w + b
+            if i + 1 < len(self.weights):
+                h = np.tanh(h)
+        return h
+
+    def to_arrays(self, prefix: str) -> dict[str, NDArray[np.float32]]:
+        """Named arrays for a checkpoint."""
+        out = {f"{prefix}.mean": self.mean, f"{prefix}.scale": self.scale}
+        for i, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
+            out[f"{prefix}.w{i}"], out[f"{prefix}.b{i}"] = w, b
+        return out
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], prefix: str) -> MLP:
+        """Inverse of `to_arrays`."""
+        n = sum(1 for key in arrays if key.startswith(f"{prefix}.w"))
+        return cls(
+            np.asarray(arrays[f"{prefix}.mean"], np.float32),
+            np.asarray(arrays[f"{prefix}.scale"], np.float32),
+            tuple(np.asarray(arrays[f"{prefix}.w{i}"], np.float32) for i in range(n)),
+            tuple(np.asarray(arrays[f"{prefix}.b{i}"], np.float32) for i in range(n)),
+        )
+
+
+def softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Row-wise softmax."""
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return (shifted / shifted.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+class FactCache:
+    """Sentence facts by text, least recently used go first."""
+
+    def __init__(self, limit: int = 200_000) -> None:
+        self._facts: OrderedDict[str, SentenceFacts] = OrderedDict()
+        self._limit = limit
+
+    def get(self, text: str) -> SentenceFacts:
+        facts = self._facts.get(text)
+        if facts is None:
+            facts = sentence_facts(text)
+            self._facts[text] = facts
+            if len(self._facts) > self._limit:
+                self._facts.popitem(last=False)
+        return facts
+
+
+class LexicalRelationScorer:
+    """The default: a small network over fact features, features cached by sentence pair.
+
+    Args:
+        network: maps (p, N_FEATURES) to 3 logits.
+    """
+
+    def __init__(self, network: MLP, cache: int = 500_000) -> None:
+        if network.weights[0].shape[0] != N_FEATURES or network.weights[-1].shape[1] != 3:
+            raise ValueError(f"relation network must map {N_FEATURES} features to 3 logits")
+        self.network = network
+        self.identity = SCHEMA
+        self.facts = FactCache()
+        self._pairs: dict[tuple[str, str], tuple[float, ...]] = {}
+        self._limit = cache
+
+    def features(
+        self, left: Sequence[str], right: Sequence[str], context: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """(p, N_FEATURES) inputs of the network."""
+        if not left:
+            return np.zeros((0, N_FEATURES), dtype=np.float32)
+        cache, get = self._pairs, self.facts.get
+        if len(cache) > self._limit:
+            cache.clear()
+        rows = []
+        for a, b in zip(left, right, strict=True):
+            row = cache.get((a, b))
+            if row is None:
+                row = cache[(a, b)] = sentence_pair_features(get(a), get(b))
+            rows.append(row)
+        return np.concatenate([np.array(rows, dtype=np.float32), context.astype(np.float32)], axis=1)
+
+    def score(
+        self, left: Sequence[str], right: Sequence[str], context: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """(p, 3) probabilities neutral, agree, conflict."""
+        if not left:
+            return np.zeros((0, 3), dtype=np.float32)
+        return softmax(self.network(self.features(left, right, context)))

@@ -1,0 +1,116 @@
+"""Everything that is known about a round before the network sees it.
+
+The order matters: the content channel judges texts alone; relations are gated by it, so that poisons
+cannot corroborate each other; the source filter turns relations and flags into beliefs; beliefs and
+relations give the verification credibility. The filter never sees the network's output, so a wrong
+score cannot lock itself in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnn.content import content_features
+from gnn.credibility import tampering_evidence, verification_credibility
+from gnn.inference.evidence import RoundEvidence, round_evidence
+from gnn.inference.large import LargeSourceFilter
+from gnn.inference.source_filter import EXACT_LIMIT, FilterConfig, SourceBeliefs, SourceFilter
+from gnn.relations.documents import DocumentRelations, relate
+from gnn.relations.scorer import MLP, RelationScorer
+from gnn.round import VerificationRound
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What the channels say about n documents and m sources of one round.
+
+    `content` (n, f) features and `content_logit` (n,), higher = sounder; `margin` is the logit minus
+    the domain's threshold; `tampering` (n,) log-likelihood ratio altered : sound; `verification`
+    (n,) credibility; `beliefs` posterior after the round, `prior` what the next round starts from.
+    """
+
+    content: NDArray[np.float32]
+    content_logit: NDArray[np.float64]
+    margin: NDArray[np.float64]
+    relations: DocumentRelations
+    evidence: RoundEvidence
+    beliefs: SourceBeliefs
+    prior: SourceBeliefs
+    any_honest: NDArray[np.float64]
+    tampering: NDArray[np.float64]
+    verification: NDArray[np.float64]
+
+    @property
+    def fused_logit(self) -> NDArray[np.float64]:
+        """min(content margin, logit of verification): either channel alone may reject."""
+        return np.minimum(self.margin, logit(self.verification))
+
+
+def logit(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log(p / (1-p))."""
+    return np.log(p) - np.log1p(-p)
+
+
+def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / (1 + exp(-x)), safe at both ends."""
+    return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
+
+
+class Channels:
+    """The channels with their learned parts.
+
+    Args:
+        relations: judges aligned sentences.
+        content: network from content features to one logit (higher = sounder).
+        filter_config: constants of the source filter.
+    """
+
+    def __init__(
+        self, relations: RelationScorer, content: MLP, filter_config: FilterConfig | None = None
+    ) -> None:
+        self.relations = relations
+        self.content = content
+        self.filter_config = filter_config or FilterConfig()
+        self._exact = SourceFilter(self.filter_config)
+        self._large = LargeSourceFilter(self.filter_config)
+
+    def filter_for(self, m: int) -> SourceFilter:
+        """The exact filter up to its limit, the large one above."""
+        return self._exact if m <= EXACT_LIMIT else self._large
+
+    def start(self, sources: tuple[str, ...]) -> SourceBeliefs:
+        """Prior beliefs about `sources`."""
+        return self.filter_for(len(sources)).start(sources)
+
+    def run(self, given: VerificationRound, prior: SourceBeliefs, threshold: float) -> Signals:
+        """All signals of one round; `prior.sources` must equal `given.sources`."""
+        if prior.sources != given.sources:
+            raise ValueError(f"beliefs are about {prior.sources}, the round about {given.sources}")
+        features = content_features(
+            given.question, given.texts, given.sentences, given.sentence_vectors,
+            given.vectors, given.question_vector, given.holders,
+        )  # fmt: skip
+        content_logit = self.content(features)[:, 0].astype(np.float64)
+        margin = content_logit - threshold
+        trust = sigmoid(margin + 1.0).astype(np.float32)
+        related = relate(
+            self.relations, given.sentences, given.sentence_vectors, given.vectors, given.holders
+        ).gated(trust)
+        evidence = round_evidence(related, given.holders, margin < 0, trust)
+        source_filter = self.filter_for(len(given.sources))
+        beliefs = source_filter.update(prior, evidence)
+        return Signals(
+            content=features,
+            content_logit=content_logit,
+            margin=margin,
+            relations=related,
+            evidence=evidence,
+            beliefs=beliefs,
+            prior=source_filter.predict(beliefs, evidence),
+            any_honest=beliefs.any_honest(given.holders),
+            tampering=tampering_evidence(related, evidence, beliefs),
+            verification=verification_credibility(related, evidence, beliefs, self.filter_config),
+        )
