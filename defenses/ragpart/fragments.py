@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 
 import numpy as np
@@ -28,9 +28,7 @@ def fragments(text: str, n: int) -> list[str]:
     if not count:
         return [""] * n
     cuts = [i * count // n for i in range(n + 1)]
-    return [
-        " ".join(words[start : max(stop, start + 1)]) for start, stop in zip(cuts, cuts[1:], strict=False)
-    ]
+    return [" ".join(words[start : max(stop, start + 1)]) for start, stop in pairwise(cuts)]
 
 
 def embed_fragments(texts: Sequence[str], n: int, embedder: Embedder) -> Vectors:

@@ -103,9 +103,8 @@ class FragmentIndex:
         """(D,) upper bound of each document's score over all combinations; exact for the dot product."""
         k, n = self.combine, self.n_fragments
         top = np.partition(dots, n - k, axis=1)[:, n - k :].sum(axis=1)
-        if self._norms is None:
-            return top / np.float32(k)
-        return top / np.where(top > 0, self._norms[0], self._norms[1])
+        size = np.float32(k) if self._norms is None else np.where(top > 0, self._norms[0], self._norms[1])
+        return np.asarray(top / size, dtype=np.float32)
 
     def _scores(
         self, dots: NDArray[np.float32], rows: NDArray[np.intp], columns: slice

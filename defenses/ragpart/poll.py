@@ -45,8 +45,8 @@ def in_top(scores: NDArray[np.float32], p: int) -> NDArray[np.bool_]:
     if p >= rows:
         return np.ones(scores.shape, dtype=bool)
     cut = np.partition(scores, rows - p, axis=0)[rows - p]
-    above = scores > cut
-    level = scores == cut
+    above: NDArray[np.bool_] = scores > cut
+    level: NDArray[np.bool_] = scores == cut
     room = p - above.sum(axis=0)
     if (level.sum(axis=0) > room).any():
         level &= np.cumsum(level, axis=0) <= room

@@ -31,10 +31,8 @@ def integer_corpora(draw) -> tuple[np.ndarray, np.ndarray, int, int]:
 def test_same_lists_as_the_literal_databases_ties_included(case, cosine: bool) -> None:
     vectors, query, k, p = case
     ours = FragmentIndex(vectors, k, cosine=cosine)
-    if not cosine:
-        literal = Databases.averaged(vectors, k)
-    else:  # a normalised row is not whole: compare with the same quotient of whole numbers
-        literal = _Quotients(vectors, k)
+    # a normalised row is not whole: for the cosine compare with the same quotient of whole numbers
+    literal = _Quotients(vectors, k) if cosine else Databases.averaged(vectors, k)
     got, scores = ours.lists(query, p)
     want, expected = literal.lists(query, p)
     np.testing.assert_array_equal(got, want)

@@ -64,5 +64,5 @@ def test_mask_costs_a_pass_for_every_started_segment() -> None:
     ],
 )
 def test_counts_out_of_range_are_named(call) -> None:
-    with pytest.raises(ConfigError, match="must|at least"):
+    with pytest.raises(ConfigError, match=r"must|at least"):
         call()
