@@ -3,4 +3,9 @@
 from __future__ import annotations
 
 # name -> "module:Stage"; other packages register theirs in the entry-point group securecollarag.defenses
-STAGES: dict[str, str] = {}
+STAGES: dict[str, str] = {
+    "injection_guard": "defenses.injection_guard:InjectionGuardStage",
+    "injection_query": "defenses.injection_guard:InjectionQueryStage",
+    "leakage_audit": "defenses.leakage_audit:LeakageAuditStage",
+    "quotation_guard": "defenses.quotation_guard:QuotationGuardStage",
+}

@@ -1,0 +1,167 @@
+"""The global trust score of each user (ADO section 4.3.1, Eq. 3), on disk, bounded, crash-safe.
+
+S <- clip(S + d_pre + d_post, 0, 1) with d in [-0.1, 0.1]. A suspicious pass costs up to `loss`, a clean
+one earns at most `gain`, twenty-five times less: an attacker who spreads probes over many queries
+loses unless fewer than about gain / (gain + loss) of the queries are probes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from core.config import StrictModel
+from core.errors import StoreError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS trust (
+    user_id TEXT PRIMARY KEY, score REAL NOT NULL CHECK (score BETWEEN 0 AND 1),
+    questions INTEGER NOT NULL, suspicious INTEGER NOT NULL, updated REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS trust_age ON trust (score, updated);
+"""
+
+
+class TrustConfig(StrictModel):
+    """Start value (the paper's 0.5), and what one pass earns or costs (ours; NOT PUBLISHED).
+
+    `knee` is the risk at which a pass neither earns nor costs. `max_users` bounds the store: beyond it
+    the users of best score go first, longest unseen among equals, so nobody can wash a bad name away by
+    flooding the store with new ones. `anonymous` is the fixed trust of callers without a name.
+    """
+
+    start: float = Field(default=0.5, ge=0, le=1)
+    gain: float = Field(default=0.004, ge=0, le=0.1)
+    loss: float = Field(default=0.1, ge=0, le=0.1)
+    knee: float = Field(default=0.25, gt=0, lt=1)
+    anonymous: float = Field(default=0.5, ge=0, le=1)
+    max_users: int = Field(default=100_000, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRecord:
+    """One user's standing: score in [0,1], questions asked, questions that cost trust, Unix time."""
+
+    user_id: str
+    score: float
+    questions: int
+    suspicious: int
+    updated: float
+
+
+def delta(risk: float, config: TrustConfig) -> float:
+    """What a pass of `risk` in [0,1] adds to trust, in [-loss, gain]: linear on either side of the knee."""
+    if risk <= config.knee:
+        return config.gain * (1.0 - risk / config.knee)
+    return -config.loss * (risk - config.knee) / (1.0 - config.knee)
+
+
+class TrustStore:
+    """Trust by user in SQLite (None: in memory); safe for threads and for several processes.
+
+    An update is one transaction: after a crash the store holds the score before or after it.
+
+    Raises:
+        StoreError: the file is not a trust store.
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        config: TrustConfig | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.config = config or TrustConfig()
+        self._where = str(path) if path is not None else ":memory:"
+        self._clock = clock
+        self._lock = threading.Lock()
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._db = sqlite3.connect(self._where, timeout=30, check_same_thread=False, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(_SCHEMA)
+            (self._size,) = self._db.execute("SELECT count(*) FROM trust").fetchone()
+        except sqlite3.Error as error:
+            raise StoreError(f"{self._where}: not a usable trust store ({error})") from None
+
+    def __len__(self) -> int:
+        with self._lock:
+            return int(self._db.execute("SELECT count(*) FROM trust").fetchone()[0])
+
+    def score(self, user_id: str) -> float:
+        """Trust of `user_id` in [0,1]; a new user has the start value, an anonymous one a fixed value."""
+        if not user_id:
+            return self.config.anonymous
+        with self._lock:
+            row = self._db.execute("SELECT score FROM trust WHERE user_id=?", (user_id,)).fetchone()
+        return float(row[0]) if row is not None else self.config.start
+
+    def update(self, user_id: str, delta_pre: float, delta_post: float) -> float:
+        """Apply Eq. 3 for one question of `user_id`; returns the new score.
+
+        Each delta is clipped to [-0.1, 0.1]. Anonymous callers keep their fixed trust.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        if not user_id:
+            return self.config.anonymous
+        change = sum(min(0.1, max(-0.1, part)) for part in (delta_pre, delta_post))
+        first = min(1.0, max(0.0, self.config.start + change))
+        with self._lock:
+            try:
+                row = self._db.execute(
+                    "INSERT INTO trust VALUES (?, ?, 1, ?, ?) ON CONFLICT (user_id) DO UPDATE SET"
+                    " score = min(1.0, max(0.0, score + ?)), questions = questions + 1,"
+                    " suspicious = suspicious + ?, updated = excluded.updated RETURNING score, questions",
+                    (user_id, first, int(change < 0), self._clock(), change, int(change < 0)),
+                ).fetchone()
+                if row[1] == 1:
+                    self._size += 1
+                    self._evict()
+            except sqlite3.Error as error:
+                raise StoreError(f"{self._where}: trust cannot be stored ({error})") from None
+        return float(row[0])
+
+    def listing(self, limit: int = 100, worst_first: bool = True) -> list[TrustRecord]:
+        """Up to `limit` users, least trusted first (or most trusted first)."""
+        columns = "SELECT user_id, score, questions, suspicious, updated FROM trust ORDER BY score"
+        order = " ASC, user_id LIMIT ?" if worst_first else " DESC, user_id LIMIT ?"
+        with self._lock:
+            rows = self._db.execute(columns + order, (limit,)).fetchall()
+        return [TrustRecord(*row) for row in rows]
+
+    def reset(self, user_id: str | None = None) -> int:
+        """Forget `user_id` (None: everybody); returns how many users were forgotten."""
+        with self._lock:
+            if user_id is None:
+                cursor = self._db.execute("DELETE FROM trust")
+            else:
+                cursor = self._db.execute("DELETE FROM trust WHERE user_id=?", (user_id,))
+            self._size -= cursor.rowcount
+            return cursor.rowcount
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def _evict(self) -> None:
+        excess = self._size - self.config.max_users
+        if excess <= 0:
+            return
+        (size,) = self._db.execute("SELECT count(*) FROM trust").fetchone()
+        self._size = size  # other processes write too
+        if size > self.config.max_users:
+            self._size -= self._db.execute(
+                "DELETE FROM trust WHERE user_id IN"
+                " (SELECT user_id FROM trust ORDER BY score DESC, updated ASC LIMIT ?)",
+                (size - self.config.max_users,),
+            ).rowcount
