@@ -56,12 +56,12 @@ class StageSet:
 def build_stages(specs: Sequence[StageSpec], resources: Resources, reputation: Reputation) -> StageSet:
     """The stages that `specs` name, made and put in their places.
 
-    A stage stands at the hook of its spec, else at its own attribute `hook`, else at
-    `post_retrieval`; within a hook the order of `specs` counts. A factory with a parameter
-    `reputation` is given it.
+    A stage stands at the hook of its spec, else at its own attribute `hook`, else at the first hook
+    where it can judge what it judges; within a hook the order of `specs` counts. A factory with a
+    parameter `reputation` is given it.
 
     Raises:
-        ConfigError: unknown stage, two stages of one name, a wrong option, or a class that is no stage.
+        ConfigError: unknown stage, two stages of one name, a wrong option or hook, or no stage at all.
     """
     names = [spec.name for spec in specs]
     for name in names:
@@ -102,4 +102,16 @@ def _make(
 
 
 def _hook(spec: StageSpec, stage: Any) -> Hook:
-    return spec.hook or Hook(getattr(stage, "hook", Hook.POST_RETRIEVAL))
+    """Where `stage` stands; what its `run` takes says what it can judge."""
+    takes = inspect.signature(stage.run).parameters
+    if "answer" in takes:
+        possible: tuple[Hook, ...] = (Hook.POST_GENERATION,)
+    elif "query" in takes:
+        possible = (Hook.PRE_RETRIEVAL,)
+    else:
+        possible = _DOCUMENT_HOOKS
+    hook = spec.hook or Hook(getattr(stage, "hook", possible[0]))
+    if hook not in possible:
+        right = " or ".join(possible)
+        raise ConfigError(f"defense {spec.name!r} cannot stand at {hook}, only at {right}")
+    return hook
