@@ -40,7 +40,7 @@ def squash(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Lower-cased word tokens (letters, digits, inner apostrophes)."""
-    return [match.group().lower() for match in _WORD.finditer(text)]
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,196 @@
+"""The node itself: one institution's documents behind `retrieve` and `describe`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core import bounds
+from core.embedding.base import Embedder, Vectors
+from core.errors import AccessError, ConfigError, StoreError
+from core.records import Document, NodeDescription, PrivacyRequest, Query, RetrievedDocument, SourceReply
+from source_node.privacy import PrivacyGate
+from source_node.retrievers import DEFAULT_RETRIEVER, RETRIEVERS
+from source_node.retrievers.base import Hit, Retriever, Scoring
+
+if TYPE_CHECKING:
+    from source_node.store import DocumentStore
+
+MAX_TOP_K = 50
+_QUESTIONS_KEPT = 4_096  # vectors of questions kept in memory
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+class SourceNode:
+    """Answers questions with its own best documents; safe for many threads.
+
+    Args:
+        source_id: this institution's id, as its certificate and every reply carry it.
+        documents: what it holds, ids distinct; a list or a store's `documents`.
+        vectors: (n, d) float32 unit rows; None has a retriever that needs them embed the documents.
+        embedder: embeds questions (and documents without vectors); None for lexical retrieval.
+        retriever: a name of `source_node.retrievers.RETRIEVERS`.
+        retriever_options: its options, strictly checked.
+        max_top_k: most documents in one reply; a request for more gets this many.
+        privacy: honours requests for privacy; None refuses them.
+
+    Raises:
+        ConfigError: unknown retriever or option, or vectors that do not fit.
+    """
+
+    def __init__(
+        self,
+        source_id: str,
+        documents: Sequence[Document],
+        vectors: Vectors | None = None,
+        embedder: Embedder | None = None,
+        retriever: str = DEFAULT_RETRIEVER,
+        retriever_options: Mapping[str, Any] = _NO_OPTIONS,
+        *,
+        max_top_k: int = MAX_TOP_K,
+        privacy: PrivacyGate | None = None,
+    ) -> None:
+        self.source_id = bounds.identifier(source_id, "source_id")
+        self.documents = documents
+        self.retriever_name = retriever
+        self.max_top_k = bounds.count_asked(max_top_k)
+        factory = RETRIEVERS.get(retriever)
+        self._embedder = embedder if getattr(factory, "uses_vectors", True) else None
+        self._privacy = privacy
+        self._retriever: Retriever = factory(documents, vectors, embedder, **retriever_options)
+
+    def __repr__(self) -> str:
+        return f"SourceNode({self.source_id!r}, {len(self.documents)} documents, {self.retriever_name})"
+
+    @classmethod
+    def open(
+        cls,
+        store_dir: Path | str,
+        source_id: str,
+        embedder: Embedder | str | None = None,
+        retriever: str = DEFAULT_RETRIEVER,
+        retriever_options: Mapping[str, Any] = _NO_OPTIONS,
+        *,
+        max_top_k: int = MAX_TOP_K,
+        privacy: PrivacyGate | None = None,
+    ) -> SourceNode:
+        """The node over the store in `store_dir`, as its last finished ingest left it.
+
+        `embedder` is one, or its name, or None for the one that made the store's vectors.
+
+        Raises:
+            StoreError: no usable store, or vectors of another embedder.
+            ConfigError: a retriever that needs vectors over a store without.
+        """
+        from source_node.store import DocumentStore
+
+        store = DocumentStore(store_dir)
+        try:
+            uses_vectors = getattr(RETRIEVERS.get(retriever), "uses_vectors", True)
+            opened = _store_embedder(store, embedder) if uses_vectors else None
+            return cls(
+                source_id,
+                store.documents,
+                store.vectors,
+                opened,
+                retriever,
+                retriever_options,
+                max_top_k=max_top_k,
+                privacy=privacy,
+            )
+        except BaseException:
+            store.close()
+            raise
+
+    def retrieve(self, query: Query, top_k: int, privacy: PrivacyRequest | None = None) -> SourceReply:
+        """The best documents for `query`, at most `top_k` and `max_top_k`, best first.
+
+        Raises:
+            WireError: a blank or oversized question, or `top_k` out of range.
+            AccessError: a privacy mechanism that is not offered. BudgetError: the budget is spent.
+            EmbeddingError, StoreError: the model or the store failed.
+        """
+        started = time.perf_counter()
+        bounds.text(query.text, "query", bounds.MAX_QUERY_BYTES)
+        count = min(bounds.count_asked(top_k), self.max_top_k)
+        vector = None if self._embedder is None else self._embedder.embed([query.text])[0]
+        hits = self._search(query, vector, count, privacy)
+        documents = tuple(self._retrieved(hit, rank) for rank, hit in enumerate(hits[:count], start=1))
+        return SourceReply(self.source_id, documents, (time.perf_counter() - started) * 1000.0)
+
+    def describe(self) -> NodeDescription:
+        """What the node says about itself."""
+        return NodeDescription(
+            source_id=self.source_id,
+            n_documents=len(self.documents),
+            retriever=self.retriever_name,
+            embedder="" if self._embedder is None else self._embedder.identity,
+            max_top_k=self.max_top_k,
+            privacy_mechanisms=() if self._privacy is None else self._privacy.mechanisms,
+        )
+
+    def warm_up(self) -> None:
+        """Load the embedding model now rather than within the first caller's deadline."""
+        if self._embedder is not None:
+            self._embedder.embed(["warm up"])
+
+    def _search(
+        self, query: Query, vector: NDArray[np.float32] | None, count: int, asked: PrivacyRequest | None
+    ) -> list[Hit]:
+        if self._privacy is None:
+            if asked is not None:
+                raise AccessError(f"no privacy mechanism is offered, {asked.mechanism!r} was asked for")
+            return self._retriever.search(query.text, vector, count)
+        granted = self._privacy.resolve(asked)
+        if granted is None:
+            return self._retriever.search(query.text, vector, count)
+        if not isinstance(self._retriever, Scoring):
+            raise ConfigError(
+                f"retriever {self.retriever_name!r} cannot be private: it has no score for every document"
+            )
+        chosen = self._privacy.select(
+            self._retriever.scores(query.text, vector),
+            count,
+            granted,
+            query.user_id,
+            independent=self._retriever.independent_scores,
+            name=query.request_id,
+        )
+        return [Hit(int(index), 0.0) for index in chosen]  # the order is all that leaves
+
+    def _retrieved(self, hit: Hit, rank: int) -> RetrievedDocument:
+        document = self.documents[hit.index]
+        return RetrievedDocument(
+            source_id=self.source_id,
+            doc_id=document.doc_id,
+            text=document.text if hit.text is None else hit.text,
+            title=document.title,
+            category=document.category,
+            score=hit.score,
+            rank=rank,
+        )
+
+
+def _store_embedder(store: DocumentStore, embedder: Embedder | str | None) -> Embedder:
+    """The embedder of the store's vectors; one opened here keeps questions in memory, none on disk."""
+    from core.embedding import DEFAULT_EMBEDDER, open_embedder
+    from core.embedding.cache import CachedEmbedder
+
+    made_with = store.manifest.identity
+    if made_with is None:
+        raise ConfigError(
+            f"{store.folder} was ingested without an embedder: use --retriever bm25, or ingest with one"
+        )
+    if embedder is None or isinstance(embedder, str):
+        name = embedder or store.manifest.embedder or DEFAULT_EMBEDDER
+        opened = open_embedder(name, memory_only=True)
+        embedder = CachedEmbedder(opened.inner, memory=_QUESTIONS_KEPT)
+    if embedder.identity != made_with:
+        raise StoreError(f"{store.folder}: its vectors are from {made_with}, not {embedder.identity}")
+    return embedder
