@@ -1,0 +1,17 @@
+"""Attacks by name; each is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from core.registry import Registry
+
+ATTACKS = Registry(
+    "attack",
+    "securecollarag.attacks",
+    {
+        "none": "sim.attacks.none:NoAttack",
+        "saa": "sim.attacks.saa:SimpleAdditiveAttack",
+        "poisonedrag": "sim.attacks.poisonedrag:PoisonedRAG",
+        "ata": "sim.attacks.ata:AdversarialTampering",
+    },
+    extra="sim",
+)

@@ -1,0 +1,67 @@
+"""What a data set is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from core.records import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its accepted answers, the first of them the preferred one."""
+
+    query_id: str
+    text: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """A prepared attack on one question: the wrong answer and texts that assert it, without the question."""
+
+    query_id: str
+    target_answer: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """A data set in memory; equal only to itself, so that what is derived from it can be memoised.
+
+    `qrels` maps a query id to the ids of its relevant documents. `groups` gives for each document the
+    number of the fact group that it tells (documents of one group are independent wordings of the same
+    facts), None where documents are unrelated. `notes` says in one line each what of the files was left
+    out and why.
+    """
+
+    name: str
+    documents: list[Document]
+    questions: list[Question]
+    qrels: dict[str, set[str]] = field(default_factory=dict)
+    poisons: dict[str, Poison] = field(default_factory=dict)
+    synthetic: bool = False
+    groups: Sequence[int] | None = None
+    notes: tuple[str, ...] = ()
+
+    def texts(self) -> dict[str, str]:
+        """Document id to text."""
+        return {document.doc_id: document.text for document in self.documents}
+
+
+def select_questions(corpus: Corpus, n: int | None = None) -> list[Question]:
+    """The first `n` questions (None: all): those with a poison record first, then file order.
+
+    Questions whose text was taken already (case and white space ignored) are left out; fewer than `n`
+    come back where the data set has fewer.
+    """
+    ordered = sorted(corpus.questions, key=lambda question: question.query_id not in corpus.poisons)
+    seen: set[str] = set()
+    chosen: list[Question] = []
+    for question in ordered:
+        key = " ".join(question.text.casefold().split())
+        if key not in seen:
+            seen.add(key)
+            chosen.append(question)
+    return chosen if n is None else chosen[:n]
