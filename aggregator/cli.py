@@ -1,0 +1,124 @@
+"""Run a verifying aggregator over a federation's source nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.config import load
+from core.errors import ConfigError
+from core.tls import tls_from_flags
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Run a verifying aggregator.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_EXAMPLES = """Examples:
+
+  scr aggregator serve --source a=127.0.0.1:5001 --source b=127.0.0.1:5002 --listen 127.0.0.1:6000 --insecure
+
+  scr aggregator serve --source clinic=10.0.0.7:5001 --listen 0.0.0.0:6000 --tls-cert agg.pem --tls-key agg.key --tls-ca ca.pem --state state
+"""  # noqa: E501 - a command line that can be copied
+
+
+@app.callback()
+def _group() -> None:
+    """Run a verifying aggregator."""
+
+
+@app.command(epilog=_EXAMPLES)
+def serve(
+    source: Annotated[
+        list[str] | None, typer.Option(metavar="ID=HOST:PORT", help="A source node; once for each.")
+    ] = None,
+    listen: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Where to serve.")] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="PEM certificate of this aggregator.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="PEM private key of this aggregator.")] = None,
+    tls_ca: Annotated[Path | None, typer.Option(help="PEM authority of sources and callers.")] = None,
+    insecure: Annotated[
+        bool | None, typer.Option("--insecure", help="No TLS at all; loopback addresses only.")
+    ] = None,
+    defense: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A stage, in order; 'none' for no stage.")
+    ] = None,
+    reader: Annotated[str | None, typer.Option(metavar="NAME", help="What reads the answer.")] = None,
+    reader_k: Annotated[int | None, typer.Option(help="Documents that the reader sees.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Documents asked of each source.")] = None,
+    llm: Annotated[str | None, typer.Option(help="Language model for stages that need one.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="Own embedder; 'none' orders by rank.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="Checkpoint of the defense scr.")] = None,
+    state: Annotated[Path | None, typer.Option(help="Folder of reputation and trail.")] = None,
+    deadline: Annotated[float | None, typer.Option(help="Seconds for a fan-out.")] = None,
+    all_filtered: Annotated[
+        str | None, typer.Option(help="Where every document was dropped: refuse or unfiltered.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="What every draw descends from.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="YAML of the same keys; flags override it.")
+    ] = None,
+) -> None:
+    """Answer questions from the documents of all sources that survive verification."""
+    from aggregator.config import AggregatorConfig
+
+    settings = load(
+        AggregatorConfig,
+        config,
+        {
+            "sources": None if source is None else _sources(source),
+            "listen": listen,
+            "tls_cert": tls_cert,
+            "tls_key": tls_key,
+            "tls_ca": tls_ca,
+            "insecure": insecure,
+            "defenses": defense,
+            "reader": reader,
+            "reader_k": reader_k,
+            "top_k": top_k,
+            "llm": llm,
+            "embedder": embedder,
+            "checkpoint": checkpoint,
+            "state": state,
+            "deadline_s": deadline,
+            "all_filtered": all_filtered,
+            "seed": seed,
+        },
+    )
+    if settings.listen is None:
+        raise ConfigError("--listen HOST:PORT is missing")
+    tls = tls_from_flags(settings.tls_cert, settings.tls_key, settings.tls_ca, insecure=settings.insecure)
+
+    from aggregator.assembly import assemble
+    from aggregator.servicer import serve as serve_aggregator
+
+    aggregator = assemble(settings, tls)
+    try:
+        server = serve_aggregator(
+            aggregator, settings.listen, tls, insecure=settings.insecure, top_k=settings.top_k
+        )
+        if aggregator.embedder is not None:
+            aggregator.embedder.embed(["warm"])  # the first question must not wait for the model
+        server.run_until_signal(typer.echo)
+    finally:
+        aggregator.close()
+
+
+def _sources(given: list[str]) -> dict[str, str]:
+    """`ID=HOST:PORT` flags as a mapping.
+
+    Raises:
+        ConfigError: a flag of another form, or one id twice.
+    """
+    sources: dict[str, str] = {}
+    for item in given:
+        name, equals, address = item.rpartition("=")
+        if not equals or not name:
+            raise ConfigError(f"--source must be ID=HOST:PORT, not {item!r}")
+        if name in sources:
+            raise ConfigError(f"--source {name!r} is given twice")
+        sources[name] = address
+    return sources

@@ -1,0 +1,401 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aggregator import Aggregator
+from aggregator.aggregator import ALL_REJECTED, CHECK_FAILED, NO_DOCUMENTS, QUERY_REFUSED
+from aggregator.audit import TrailLog
+from aggregator.fan_out import FanOut, Gathered
+from aggregator.reputation import Reputation
+from aggregator.stages import Auditor, Guard
+from core.embedding.hashing import HashingEmbedder
+from core.errors import ConfigError, ContractError, LLMError, WireError
+from core.pipeline import Pipeline, PipelineStage
+from core.reader import Reading, ReadRequest
+from core.records import Candidate, Query, RetrievedDocument, SourceFailure
+from core.stage import AnswerDecision, Hook, QueryDecision, StageInput, StageResult, keep_where
+from tests.aggregator.parts import BrokenStage, FirstReader, PoisonStage, answering, key, raw_source, reply
+
+EMBEDDER = HashingEmbedder(64)
+ROUND = Gathered(
+    (
+        reply("a", "the archive is in the blue hall", "nothing of it"),
+        reply("b", "the archive is in the blue hall", "poison the archive"),
+        reply("c", "poison the archive", "poison the archive", "the hall is blue"),
+    ),
+    (SourceFailure("d", "deadline", "no reply in time"),),
+    12.5,
+)
+
+
+def aggregator(*stages: object, fan_out: FanOut | None = None, **settings: object) -> Aggregator:
+    reputation = settings.pop("reputation", None) or Reputation(momentum=0.5)
+    reader = settings.pop("reader", None) or FirstReader()
+    return Aggregator(fan_out, Pipeline(stages), reader, reputation, EMBEDDER, **settings)
+
+
+def test_a_question_over_real_sources(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        sources = {
+            "a": stack.enter_context(raw_source(answering("a", ["the archive is in the blue hall"]))),
+            "b": stack.enter_context(raw_source(answering("b", ["poison the archive", "the hall is blue"]))),
+            "gone": "127.0.0.1:1",
+            "liar": stack.enter_context(raw_source(answering("a", ["the archive burnt down"]))),
+        }
+        fan_out = FanOut.connect(sources)
+        log = TrailLog(tmp_path / "trail.jsonl")
+        asked = aggregator(PoisonStage(), fan_out=fan_out, trail_log=log)
+        answer = asked.ask("where is the archive", request_id="r7")
+        asked.close()
+    assert answer.text == "the archive is in the blue hall"
+    assert not answer.refused
+    assert {d.key: d.kept for d in answer.documents} == {
+        key("a"): True,
+        key("b", "d0"): False,
+        key("b", "d1"): True,
+    }
+    assert [(f.source_id, f.kind) for f in answer.failures] == [("gone", "unavailable"), ("liar", "identity")]
+    assert answer.reliability_before == {"a": 0.5, "b": 0.5, "gone": 0.5, "liar": 0.5}
+    assert answer.reliability_after == pytest.approx({"a": 0.7, "b": 0.5, "gone": 0.5, "liar": 0.5})
+    assert {"guard", "fan_out", "fuse", "stages", "read", "audit", "total"} == answer.latencies.keys()
+    assert answer.latencies["total"] >= answer.latencies["fan_out"] > 0
+    (line,) = (tmp_path / "trail.jsonl").read_text().splitlines()
+    assert json.loads(line)["request_id"] == "r7"
+
+
+def test_the_stage_sees_everything_the_aggregator_knows() -> None:
+    seen: list[StageInput] = []
+
+    class Watch(PoisonStage):
+        def run(self, given: StageInput) -> StageResult:
+            seen.append(given)
+            return super().run(given)
+
+    reputation = Reputation(momentum=0.5)
+    reputation.update({"a": 1.0})
+    asked = aggregator(Watch(), reputation=reputation, seed=4)
+    asked.ask("where is the archive", gathered=ROUND, request_id="r1", user_id="u")
+    asked.ask("where is the archive", gathered=ROUND, request_id="r1")
+    asked.ask("where is the archive", gathered=ROUND, request_id="r2")
+    first, again, other = seen
+    assert first.query == Query("where is the archive", "r1", "u", 0)
+    assert again.query.round == 1
+    assert first.vectors is not None
+    assert first.query_vector is not None
+    assert first.vectors.shape == (4, 64)
+    assert (first.vectors == EMBEDDER.embed([d.text for d in first.documents])).all()
+    assert first.reliability == {"a": 0.75, "b": 0.5, "c": 0.5, "d": 0.5}
+    assert first.seed == again.seed != other.seed
+
+
+def test_a_shared_fan_out_gives_every_arm_the_same_round() -> None:
+    undefended = aggregator().ask("where is the archive", gathered=ROUND, request_id="r1")
+    defended = aggregator(PoisonStage()).ask("where is the archive", gathered=ROUND, request_id="r1")
+    assert [d.candidate for d in undefended.documents] == [d.candidate for d in defended.documents]
+    assert undefended.latencies["fan_out"] == defended.latencies["fan_out"] == 12.5
+    assert undefended.latencies["total"] > 12.5
+    assert defended.failures == ROUND.failures
+    assert all(d.kept and d.credibility is None and d.reason == "not_judged" for d in undefended.documents)
+    assert undefended.reliability_after == undefended.reliability_before
+    assert {d.key for d in defended.documents if not d.kept} == {key("c")}
+    assert {d.reason for d in defended.documents} == {"passed", "says_poison"}
+
+
+def test_reliability_counts_each_text_of_a_source_once() -> None:
+    answer = aggregator(PoisonStage()).ask("where is the archive", gathered=ROUND)
+    means = {"a": (0.9 + 0.9) / 2, "b": (0.9 + 0.1) / 2, "c": (0.1 + 0.9) / 2}
+    expected = {source: (0.5 + mean) / 2 for source, mean in means.items()}
+    assert answer.reliability_after == pytest.approx({**expected, "d": 0.5})
+
+
+def test_a_verifier_keeps_the_reputation_itself() -> None:
+    class Verifier(PoisonStage):
+        updates_reputation = True
+
+        def __init__(self, reputation: Reputation) -> None:
+            self.reputation = reputation
+
+        def run(self, given: StageInput) -> StageResult:
+            self.reputation.update({"a": 1.0}, reliability={"c": 0.01})
+            return super().run(given)
+
+    reputation = Reputation(momentum=0.5)
+    answer = aggregator(Verifier(reputation), reputation=reputation).ask("archive", gathered=ROUND)
+    assert answer.reliability_after == {"a": 0.75, "b": 0.5, "c": 0.01, "d": 0.5}
+    assert answer.latencies["verify"] > 0
+    assert "stages" not in answer.latencies
+
+
+def test_the_reader_gets_the_first_kept_documents_in_own_order() -> None:
+    class Reversing(PoisonStage):
+        def run(self, given: StageInput) -> StageResult:
+            result = super().run(given)
+            return StageResult(result.documents[::-1], result.verdicts)
+
+    reader = FirstReader()
+    asked = aggregator(Reversing(), reader=reader, reader_k=2)
+    answer = asked.ask("where is the archive", gathered=ROUND, options=("hall", "ash"))
+    (request,) = reader.requests
+    kept = [d.candidate for d in answer.kept]
+    assert list(request.documents) == kept[:2]
+    assert [d.rank for d in request.documents] == sorted(d.rank for d in request.documents)
+    assert request.options == ("hall", "ash")
+    assert answer.read == tuple(d.key for d in request.documents)
+
+
+class DropAll(PoisonStage):
+    name = "drop_all"
+
+    def run(self, given: StageInput) -> StageResult:
+        return keep_where(given, [False] * len(given.documents), "no")
+
+
+def test_all_filtered_refuses_by_default() -> None:
+    answer = aggregator(DropAll()).ask("where is the archive", gathered=ROUND)
+    assert answer.refused
+    assert answer.text == ALL_REJECTED
+    assert answer.read == ()
+    assert len(answer.documents) == 4
+
+
+def test_all_filtered_can_answer_with_a_warning() -> None:
+    answer = aggregator(DropAll(), all_filtered="unfiltered").ask("where is the archive", gathered=ROUND)
+    assert not answer.refused
+    assert answer.text
+    assert not answer.kept
+    assert len(answer.read) == 4
+    assert any("unfiltered" in warning for warning in answer.warnings)
+
+
+@pytest.mark.parametrize("mode", ["refuse", "unfiltered"])
+def test_no_source_at_all_is_a_refusal(mode: str) -> None:
+    nothing = Gathered((), (SourceFailure("a", "unavailable"),))
+    answer = aggregator(PoisonStage(), all_filtered=mode).ask("where", gathered=nothing)
+    assert answer.refused
+    assert answer.text == NO_DOCUMENTS
+    assert [f.kind for f in answer.failures] == ["unavailable"]
+
+
+def test_a_failing_stage_fails_open() -> None:
+    answer = aggregator(BrokenStage(), PoisonStage()).ask("where is the archive", gathered=ROUND)
+    assert not answer.refused
+    assert answer.stages[0].error is not None
+    assert any("broken" in warning for warning in answer.warnings)
+    assert not any("/private" in warning for warning in answer.warnings)
+    assert len(answer.kept) == 3
+
+
+def test_a_failing_required_stage_fails_closed_and_shows_in_the_trail() -> None:
+    answer = aggregator(PipelineStage(BrokenStage(), required=True)).ask("archive", gathered=ROUND)
+    assert answer.refused
+    assert answer.text == CHECK_FAILED
+    assert not answer.kept
+    (record,) = answer.stages
+    assert record.stage == "broken"
+    assert record.error is not None
+
+
+def test_a_breach_of_the_contract_is_a_bug() -> None:
+    class Swindler(PoisonStage):
+        name = "swindler"
+
+        def run(self, given: StageInput) -> StageResult:
+            return StageResult((), ())
+
+    with pytest.raises(ContractError, match="swindler"):
+        aggregator(Swindler()).ask("where is the archive", gathered=ROUND)
+
+
+class Refuser:
+    name = "refuser"
+
+    def run(self, query: Query) -> QueryDecision:
+        return QueryDecision(query, refused=True, reason="asks_for_secrets")
+
+
+class Rewriter:
+    name = "rewriter"
+
+    def run(self, query: Query) -> QueryDecision:
+        return QueryDecision(Query("blue hall"))
+
+
+class BrokenGuard:
+    name = "broken_guard"
+
+    def run(self, query: Query) -> QueryDecision:
+        raise RuntimeError("no")
+
+
+def test_a_guard_may_refuse_before_any_source_is_asked() -> None:
+    answer = aggregator(guards=[Guard(Refuser())]).ask("the keys?")  # no sources: asking them would raise
+    assert answer.refused
+    assert answer.text == QUERY_REFUSED
+    assert answer.warnings == ("refuser: asks_for_secrets",)
+    assert answer.documents == ()
+
+
+def test_a_guard_may_rewrite_the_text_and_nothing_else() -> None:
+    reader = FirstReader()
+    asked = aggregator(guards=[Guard(Rewriter())], reader=reader)
+    answer = asked.ask("where is the archive", gathered=ROUND, request_id="r1")
+    assert (answer.query.text, answer.query.request_id) == ("blue hall", "r1")
+    assert reader.requests[0].question == "blue hall"
+
+
+def test_a_broken_guard_fails_open_or_closed() -> None:
+    open_ = aggregator(guards=[Guard(BrokenGuard())]).ask("archive", gathered=ROUND)
+    assert not open_.refused
+    assert open_.stages[0].hook is Hook.PRE_RETRIEVAL
+    closed = aggregator(guards=[Guard(BrokenGuard(), required=True)]).ask("archive", gathered=ROUND)
+    assert closed.refused
+    assert closed.text == CHECK_FAILED
+
+
+class Masking:
+    name = "masking"
+
+    def run(self, query: Query, answer: str, documents: Sequence[Candidate]) -> AnswerDecision:
+        return AnswerDecision(answer.replace("blue", "****"), reason="masked" if "blue" in answer else "")
+
+
+class Silencing:
+    name = "silencing"
+
+    def run(self, query: Query, answer: str, documents: Sequence[Candidate]) -> AnswerDecision:
+        return AnswerDecision("Not for you.", refused=True, reason="leak")
+
+
+def test_auditors_change_or_refuse_the_answer() -> None:
+    masked = aggregator(PoisonStage(), auditors=[Auditor(Masking())]).ask("archive hall", gathered=ROUND)
+    assert masked.text == "the archive is in the **** hall"
+    assert "masking: masked" in masked.warnings
+    refused = aggregator(auditors=[Auditor(Silencing()), Auditor(Masking())]).ask("archive", gathered=ROUND)
+    assert refused.refused
+    assert refused.text == "Not for you."
+
+
+def test_a_reader_that_abstains_gives_no_answer() -> None:
+    class Shy(FirstReader):
+        def read(self, request: ReadRequest) -> Reading:
+            return Reading("", abstained=True, llm_calls=2)
+
+    answer = aggregator(reader=Shy()).ask("archive", gathered=ROUND)
+    assert answer.abstained
+    assert not answer.refused
+    assert (answer.text, answer.llm_calls) == ("", 2)
+
+
+def test_a_failing_model_is_never_an_empty_answer() -> None:
+    class Down(FirstReader):
+        def read(self, request: ReadRequest) -> Reading:
+            raise LLMError("server is down")
+
+    with pytest.raises(LLMError):
+        aggregator(reader=Down()).ask("archive", gathered=ROUND)
+
+
+@pytest.mark.parametrize("question", ["", "   ", "x" * 9000, "\ud800"])
+def test_a_question_out_of_bounds_is_refused(question: str) -> None:
+    with pytest.raises(WireError, match="question"):
+        aggregator().ask(question, gathered=ROUND)
+
+
+def test_bad_settings_are_refused() -> None:
+    with pytest.raises(ConfigError, match="all_filtered"):
+        aggregator(all_filtered="maybe")
+    with pytest.raises(ConfigError, match="reader_k"):
+        aggregator(reader_k=0)
+    with pytest.raises(ConfigError, match="no sources"):
+        aggregator().ask("archive")
+
+
+def documents() -> list[RetrievedDocument]:
+    return [document for reply_ in ROUND.replies for document in reply_.documents]
+
+
+def test_verify_judges_what_the_caller_brings_and_learns_only_on_request() -> None:
+    asked = aggregator(PoisonStage())
+    judged = asked.verify("where is the archive", documents())
+    assert {d.key for d in judged.documents if not d.kept} == {key("c")}
+    assert judged.members[key("b", "d1")] == key("c")
+    assert judged.reliability_after == judged.reliability_before == {"a": 0.5, "b": 0.5, "c": 0.5}
+    asked.verify("where is the archive", documents(), learn=True)
+    assert asked.reputation.reliability(["a"])["a"] == pytest.approx(0.7)
+
+
+def test_verify_keeps_a_verifiers_hands_off_the_reputation() -> None:
+    class Verifier(PoisonStage):
+        name = "scr"
+        reputation = Reputation(momentum=0.5)
+
+        def run(self, given: StageInput) -> StageResult:
+            self.reputation.update({"a": 0.0})
+            return super().run(given)
+
+    asked = aggregator(Verifier(), reputation=Verifier.reputation)
+    asked.verify("archive", documents())
+    assert asked.reputation.reliability(["a"]) == {"a": 0.5}
+    asked.verify("archive", documents(), learn=True)
+    assert asked.reputation.reliability(["a"]) == {"a": 0.25}
+
+
+def test_verify_refuses_bad_documents() -> None:
+    one = documents()[0]
+    with pytest.raises(WireError, match="no documents"):
+        aggregator().verify("archive", [])
+    with pytest.raises(WireError, match="several documents"):
+        aggregator().verify("archive", [one, one])
+    with pytest.raises(WireError, match="empty"):
+        aggregator().verify("archive", [RetrievedDocument("a", "d", " ")])
+    with pytest.raises(WireError, match="source_id"):
+        aggregator().verify("archive", [RetrievedDocument("", "d", "text")])
+
+
+def test_a_required_stage_that_fails_keeps_nothing_in_verify() -> None:
+    judged = aggregator(PipelineStage(BrokenStage(), required=True)).verify("archive", documents())
+    assert judged.refused
+    assert judged.kept == ()
+
+
+_TEXTS = st.lists(st.sampled_from(["poison pill", "blue hall", "archive", "green door"]), max_size=4)
+
+
+@given(replies=st.lists(_TEXTS, min_size=1, max_size=4), seed=st.integers(0, 5))
+def test_the_same_round_gives_the_same_answer(replies: list[list[str]], seed: int) -> None:
+    gathered = Gathered(tuple(reply(f"s{i}", *texts) for i, texts in enumerate(replies)))
+    answers = [
+        aggregator(PoisonStage(), seed=seed).ask("archive", gathered=gathered, request_id="r")
+        for _ in range(2)
+    ]
+    assert answers[0].text == answers[1].text
+    assert answers[0].documents == answers[1].documents
+    assert answers[0].reliability_after == answers[1].reliability_after
+    assert {d.key for d in answers[0].documents} == set(answers[0].members.values())
+
+
+def test_questions_may_be_asked_at_once(tmp_path: Path) -> None:
+    log = TrailLog(tmp_path / "trail.jsonl")
+    asked = aggregator(PoisonStage(), trail_log=log)
+    answers = []
+
+    def ask() -> None:
+        answers.extend(asked.ask("where is the archive", gathered=ROUND) for _ in range(10))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({answer.query.request_id for answer in answers}) == 40
+    assert sorted(answer.query.round for answer in answers) == list(range(40))
+    assert len([json.loads(line) for line in (tmp_path / "trail.jsonl").read_text().splitlines()]) == 40
+    assert asked.reputation.reliability(["a"])["a"] == pytest.approx(0.9, abs=1e-6)
