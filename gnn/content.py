@@ -8,6 +8,7 @@ domains; the threshold does not, and is chosen on a domain's own clean rounds (`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ def content_features(
         return out
     q_tokens = words(question)
     q_content = set(content_words(question)) or set(q_tokens)
-    q_bigrams = set(zip(q_tokens, q_tokens[1:], strict=False))
+    q_bigrams = set(pairwise(q_tokens))
     similarity = document_vectors @ document_vectors.T
     other = ~((holders.astype(np.int64) @ holders.T.astype(np.int64)) > 0)
     elsewhere = np.where(other, similarity, -1.0)
@@ -56,7 +57,7 @@ def content_features(
     cross = sentence_vectors @ sentence_vectors.T if len(sentence_vectors) else np.zeros((0, 0))
     for i, own in enumerate(sentences):
         tokens = words(texts[i])
-        grams = set(zip(tokens, tokens[1:], strict=False))
+        grams = set(pairwise(tokens))
         run = _longest_run(q_tokens, tokens)
         a, b = int(starts[i]), int(starts[i + 1])
         row = out[i]

@@ -100,7 +100,7 @@ def node_features(
     lengths = np.array([len(text) for text in texts], dtype=np.float64)
     counts = np.array([sum(own.values()) for own in phrases], dtype=np.float64)
     columns = [
-        log_ratio(lengths), log_ratio(np.maximum(scores, 0)), log_ratio(counts), shares,
+        log_ratio(lengths), log_ratio(np.maximum(scores, 0).astype(np.float64)), log_ratio(counts), shares,
         *mood.T, degree / n, log_ratio(rank), cohesion, relevance,
     ]  # fmt: skip
     return np.column_stack(columns).astype(np.float32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,7 +48,7 @@ def fit_mlp(
     target = torch.from_numpy(y.astype(np.int64))
     importance = torch.from_numpy((np.ones(len(x)) if weight is None else weight).astype(np.float32))
     sizes = (x.shape[1], *hidden, classes)
-    layers = [nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
+    layers = [nn.Linear(a, b) for a, b in pairwise(sizes)]
     for layer in layers:
         bound = 1.0 / layer.in_features**0.5
         with torch.no_grad():
@@ -82,7 +84,7 @@ def fit_mlp(
         order = rows_of_train[torch.randperm(len(train), generator=torch_rng)]
         for start in range(0, len(order), batch):
             optimiser.zero_grad()
-            loss_of(order[start : start + batch]).backward()
+            loss_of(order[start : start + batch]).backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             schedule.step()
         with torch.no_grad():

@@ -40,7 +40,7 @@ class Graph:
 def build_graph(signals: Signals) -> Graph:
     """The graph of one round from its signals; all features finite and clipped to [-8, 8]."""
     holders = signals.evidence.holders
-    n, m = holders.shape
+    n = len(holders)
     relations = signals.relations
     honest = np.clip(signals.beliefs.honest, 1e-4, 1 - 1e-4)
     any_honest = np.clip(signals.any_honest, 1e-4, 1 - 1e-4)

@@ -37,9 +37,7 @@ def classification_loss(logits: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
         return logits.new_zeros(())
     positives = target.sum()
     negatives = len(target) - positives
-    weight = torch.where(
-        target > 0.5, 0.5 / positives.clamp(min=1), 0.5 / negatives.clamp(min=1)
-    )
+    weight = torch.where(target > 0.5, 0.5 / positives.clamp(min=1), 0.5 / negatives.clamp(min=1))
     if positives == 0 or negatives == 0:
         weight = torch.full_like(target, 1.0 / len(target))
     return (F.binary_cross_entropy_with_logits(chosen, target, reduction="none") * weight).sum()

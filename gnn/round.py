@@ -59,7 +59,9 @@ def prepare_round(
         sources: column order; None takes the holders that occur, sorted.
     """
     candidates = tuple(candidates)
-    names = tuple(sources) if sources is not None else tuple(sorted({s for c in candidates for s in c.sources}))
+    names = (
+        tuple(sources) if sources is not None else tuple(sorted({s for c in candidates for s in c.sources}))
+    )
     column = {name: j for j, name in enumerate(names)}
     holders = np.zeros((len(candidates), len(names)), dtype=bool)
     for i, candidate in enumerate(candidates):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnn.content import content_features
+from gnn.content import N_FEATURES, content_features
 from gnn.credibility import tampering_evidence, verification_credibility
 from gnn.inference.evidence import RoundEvidence, round_evidence
 from gnn.inference.large import LargeSourceFilter
@@ -21,6 +21,8 @@ from gnn.inference.source_filter import EXACT_LIMIT, FilterConfig, SourceBeliefs
 from gnn.relations.documents import DocumentRelations, relate
 from gnn.relations.scorer import MLP, RelationScorer
 from gnn.round import VerificationRound
+
+_NO_OBJECTION = 9.0
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,12 @@ class Channels:
 
     Args:
         relations: judges aligned sentences.
-        content: network from content features to one logit (higher = sounder).
+        content: network from content features to one logit (higher = sounder), None leaves it out.
         filter_config: constants of the source filter.
     """
 
     def __init__(
-        self, relations: RelationScorer, content: MLP, filter_config: FilterConfig | None = None
+        self, relations: RelationScorer, content: MLP | None, filter_config: FilterConfig | None = None
     ) -> None:
         self.relations = relations
         self.content = content
@@ -89,12 +91,8 @@ class Channels:
         """All signals of one round; `prior.sources` must equal `given.sources`."""
         if prior.sources != given.sources:
             raise ValueError(f"beliefs are about {prior.sources}, the round about {given.sources}")
-        features = content_features(
-            given.question, given.texts, given.sentences, given.sentence_vectors,
-            given.vectors, given.question_vector, given.holders,
-        )  # fmt: skip
-        content_logit = self.content(features)[:, 0].astype(np.float64)
-        margin = content_logit - threshold
+        features, content_logit = self.content_logits(given)
+        margin = content_logit - threshold if self.content is not None else content_logit
         trust = sigmoid(margin + 1.0).astype(np.float32)
         related = relate(
             self.relations, given.sentences, given.sentence_vectors, given.vectors, given.holders
@@ -114,3 +112,14 @@ class Channels:
             tampering=tampering_evidence(related, evidence, beliefs),
             verification=verification_credibility(related, evidence, beliefs, self.filter_config),
         )
+
+    def content_logits(self, given: VerificationRound) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """(n, f) content features and (n,) logits; a large constant without a content channel."""
+        if self.content is None:
+            n = len(given.candidates)
+            return np.zeros((n, N_FEATURES), dtype=np.float32), np.full(n, _NO_OBJECTION)
+        features = content_features(
+            given.question, given.texts, given.sentences, given.sentence_vectors,
+            given.vectors, given.question_vector, given.holders,
+        )  # fmt: skip
+        return features, self.content(features)[:, 0].astype(np.float64)

@@ -59,7 +59,6 @@ def round_evidence(
     scale = 2.0 / (1.0 + float(degree.mean())) if len(degree) else 2.0
     weight = PAIR_WEIGHT * scale * strength
     np.fill_diagonal(weight, PAIR_WEIGHT * scale * trust**2)
-    flagged = (holders & flagged_documents[:, None]).any(axis=0)
-    return RoundEvidence(
-        holders, relations.dispute, weight.astype(np.float32), flagged, holders.any(axis=0), scale
-    )
+    flagged = np.asarray((holders & flagged_documents[:, None]).any(axis=0))
+    present = np.asarray(holders.any(axis=0))
+    return RoundEvidence(holders, relations.dispute, weight.astype(np.float32), flagged, present, scale)

@@ -102,9 +102,7 @@ class LargeSourceFilter(SourceFilter):
             current, best = around[k], float(values[k])
 
 
-def _neighbourhood(
-    peaks: NDArray[np.bool_], unary: NDArray[np.float64], limit: int
-) -> NDArray[np.bool_]:
+def _neighbourhood(peaks: NDArray[np.bool_], unary: NDArray[np.float64], limit: int) -> NDArray[np.bool_]:
     """Peaks, their single flips, and pair flips among each peak's 12 least certain sources."""
     m = peaks.shape[1]
     flips = np.eye(m, dtype=bool)

@@ -131,9 +131,7 @@ class SourceFilter:
         mass /= mass.sum()
         return replace(beliefs, log_mass=np.log(np.maximum(mass, 1e-300)))
 
-    def log_likelihood(
-        self, labelings: NDArray[np.bool_], evidence: RoundEvidence
-    ) -> NDArray[np.float64]:
+    def log_likelihood(self, labelings: NDArray[np.bool_], evidence: RoundEvidence) -> NDArray[np.float64]:
         """(k, 2q) log-likelihood of the round under each labeling and way of lying."""
         c = self.config
         liar = labelings.astype(np.float64)

@@ -57,6 +57,4 @@ def align(
     for_left = cosine >= best[rows, document_of[columns]]
     for_right = cosine >= best[columns, document_of[rows]]
     keep = for_left | for_right
-    return Alignment(
-        rows[keep], columns[keep], cosine[keep].astype(np.float32), (for_left & for_right)[keep]
-    )
+    return Alignment(rows[keep], columns[keep], cosine[keep].astype(np.float32), (for_left & for_right)[keep])

@@ -28,12 +28,12 @@ class DocumentRelations:
 
     @property
     def strength(self) -> NDArray[np.float32]:
-        """s = min(1, agree + conflict), 0 where two documents say nothing about each other."""
+        """S = min(1, agree + conflict), 0 where two documents say nothing about each other."""
         return np.minimum(1.0, self.agree + self.conflict)
 
     @property
     def dispute(self) -> NDArray[np.float32]:
-        """x = conflict / (agree + conflict) in [0,1]; 0 where there is no relation."""
+        """X = conflict / (agree + conflict) in [0,1]; 0 where there is no relation."""
         total = self.agree + self.conflict
         return np.divide(self.conflict, total, out=np.zeros_like(total), where=total > 0)
 

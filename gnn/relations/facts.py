@@ -113,7 +113,7 @@ def sentence_facts(text: str) -> SentenceFacts:
         elif first in "$€£":
             currency = first
         if word.number is not None:
-            if i + 1 < len(tokens) and tokens[i + 1].lower() in SCALES or tokens[i + 1 : i + 2] == ["%"]:
+            if (i + 1 < len(tokens) and tokens[i + 1].lower() in SCALES) or tokens[i + 1 : i + 2] == ["%"]:
                 pending = word.number
             else:
                 follower = _word(tokens[i + 1].lower()).unit if i + 1 < len(tokens) else None
@@ -129,9 +129,9 @@ def sentence_facts(text: str) -> SentenceFacts:
             marker, at = word.order, i
         if word.stem is not None:
             stems.add(word.stem)
-            if first.isupper() and (i > 0 or len(token) > 1 and token[1].islower()):
-                if i > 0 or (len(tokens) > 1 and tokens[1][:1].isupper()):
-                    entities.add(word.stem)
+            # a capital opens every sentence: the first word counts only as part of a longer name
+            if first.isupper() and (i > 0 or (len(tokens) > 1 and tokens[1][:1].isupper())):
+                entities.add(word.stem)
             sequence.append(word.stem)
         else:
             sequence.append(None)

@@ -28,7 +28,7 @@ def sentence_pair_features(f: SentenceFacts, g: SentenceFacts) -> tuple[float, .
     union = small + large - shared
     only_small, only_large = small - shared, large - shared
     entities_shared = len(f.entities & g.entities)
-    e_small, e_large = sorted((len(f.entities), len(g.entities)))
+    e_small = min(len(f.entities), len(g.entities))
     # an entity counts as one-sided only if the other sentence does not mention the word at all
     e_f, e_g = len(f.entities - g.stems), len(g.entities - f.stems)
     n_f, n_g = f.numbers - g.numbers, g.numbers - f.numbers

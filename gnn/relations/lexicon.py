@@ -10,9 +10,9 @@ NEGATIONS = frozenset(
 )
 UP = frozenset(
     """increase increases increased increasing rise rises rose risen rising grow grows grew grown growing gain
-    gains gained higher high more greater larger longer better improve improves improved improving above over
+    gains higher high more greater larger longer better improve improves improved improving above over
     exceed exceeds exceeded raise raises raised elevate elevated elevates most maximum upper positive expand
-    expanded strengthen up faster earlier older win wins won gained profit benefit beneficial promote promotes
+    expanded strengthen up faster earlier older win wins won profit benefit beneficial promote promotes
     enhance enhances enhanced activate activates stimulate stimulates worsened superior stronger heavier
     additional surplus accelerated acceleration upward""".split()
 )
@@ -65,10 +65,12 @@ def _antonyms() -> dict[str, frozenset[str]]:
 
 
 ANTONYMS = _antonyms()
-ORDER = {"before": 1, "after": -1, "prior": 1, "preceded": 1, "followed": -1, "following": -1, "since": -1,
-         "until": 1, "defeated": 1, "beat": 1, "replaced": 1, "succeeded": -1, "than": 1, "by": -1}  # fmt: skip
-NUMBER_WORDS = {
-    word: value
+ORDER = {
+    "before": 1, "after": -1, "prior": 1, "preceded": 1, "followed": -1, "following": -1, "since": -1,
+    "until": 1, "defeated": 1, "beat": 1, "replaced": 1, "succeeded": -1, "than": 1, "by": -1,
+}  # fmt: skip
+NUMBER_WORDS: dict[str, float] = {
+    word: float(value)
     for value, word in enumerate(
         """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
         sixteen seventeen eighteen nineteen twenty""".split()
@@ -81,16 +83,21 @@ NUMBER_WORDS.update(
 )  # fmt: skip
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 UNITS = {
-    "%": "%", "percent": "%", "percentage": "%", "pct": "%", "mg": "mg", "milligram": "mg", "milligrams": "mg",
+    "%": "%", "percent": "%", "percentage": "%", "pct": "%", "mg": "mg",
+    "milligram": "mg", "milligrams": "mg",
     "g": "g", "gram": "g", "grams": "g", "kg": "kg", "kilogram": "kg", "kilograms": "kg", "ml": "ml",
     "milliliter": "ml", "milliliters": "ml", "l": "l", "liter": "l", "liters": "l", "litres": "l", "km": "km",
     "kilometer": "km", "kilometers": "km", "kilometre": "km", "kilometres": "km", "m": "m", "meter": "m",
     "meters": "m", "metre": "m", "metres": "m", "cm": "cm", "centimeter": "cm", "centimeters": "cm",
-    "mm": "mm", "mile": "mi", "miles": "mi", "mi": "mi", "foot": "ft", "feet": "ft", "ft": "ft", "inch": "in",
+    "mm": "mm", "mile": "mi", "miles": "mi", "mi": "mi", "foot": "ft", "feet": "ft", "ft": "ft",
+    "inch": "in",
     "inches": "in", "year": "yr", "years": "yr", "yr": "yr", "yrs": "yr", "month": "mo", "months": "mo",
-    "week": "wk", "weeks": "wk", "day": "d", "days": "d", "hour": "h", "hours": "h", "hr": "h", "minute": "min",
-    "minutes": "min", "min": "min", "second": "s", "seconds": "s", "dollar": "$", "dollars": "$", "$": "$",
-    "usd": "$", "euro": "€", "euros": "€", "€": "€", "pound": "£", "pounds": "£", "£": "£", "people": "people",
+    "week": "wk", "weeks": "wk", "day": "d", "days": "d", "hour": "h", "hours": "h", "hr": "h",
+    "minute": "min",
+    "minutes": "min", "min": "min",
+    "second": "s", "seconds": "s", "dollar": "$", "dollars": "$", "$": "$",
+    "usd": "$", "euro": "€", "euros": "€", "€": "€", "pound": "£", "pounds": "£", "£": "£", 
+    "people": "people",
     "inhabitants": "people", "residents": "people", "patients": "patients", "patient": "patients",
     "subjects": "patients", "participants": "patients", "times": "x", "fold": "x", "employees": "employees",
     "workers": "employees", "seats": "seats", "episodes": "ep", "goals": "goals", "points": "pts",
@@ -99,7 +106,8 @@ UNITS = {
 MONTHS = {
     name: i
     for i, name in enumerate(
-        """january february march april may june july august september october november december""".split(),
+        """january february march april may june july august september october november
+        december""".split(),
         start=1,
     )
 }

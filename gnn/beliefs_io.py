@@ -1,0 +1,64 @@
+"""Beliefs about sources as bytes, and as beliefs about another set of sources."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+
+from core.errors import StoreError
+from gnn.inference.source_filter import SourceBeliefs, SourceFilter
+
+_VERSION = 1
+
+
+def to_bytes(beliefs: SourceBeliefs) -> bytes:
+    """Portable form of `beliefs` (npz)."""
+    buffer = io.BytesIO()
+    header = json.dumps({"version": _VERSION, "sources": beliefs.sources, "rounds": beliefs.rounds})
+    np.savez(
+        buffer,
+        header=np.frombuffer(header.encode(), dtype=np.uint8),
+        labelings=beliefs.labelings,
+        log_mass=beliefs.log_mass,
+    )
+    return buffer.getvalue()
+
+
+def from_bytes(data: bytes) -> SourceBeliefs:
+    """Inverse of `to_bytes`.
+
+    Raises:
+        StoreError: not beliefs, or of another version.
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            header = json.loads(arrays["header"].tobytes())
+            if header["version"] != _VERSION:
+                raise StoreError(f"source beliefs have version {header['version']}, this is {_VERSION}")
+            return SourceBeliefs(
+                tuple(header["sources"]), arrays["labelings"], arrays["log_mass"], header["rounds"]
+            )
+    except (ValueError, KeyError, OSError) as error:
+        raise StoreError(f"stored source beliefs are unreadable: {error}") from None
+
+
+def about(beliefs: SourceBeliefs, sources: tuple[str, ...], source_filter: SourceFilter) -> SourceBeliefs:
+    """`beliefs` carried over to `sources`: known sources keep their odds, new ones start at the prior.
+
+    What was known jointly is kept only while the set stays the same; a changed set keeps the marginals.
+    """
+    if beliefs.sources == sources:
+        return beliefs
+    fresh = source_filter.start(sources)
+    known = dict(zip(beliefs.sources, beliefs.honest, strict=True))
+    prior = source_filter.config.prior_liar
+    odds = np.zeros(len(sources))
+    for j, name in enumerate(sources):
+        if name in known:
+            honest = float(np.clip(known[name], 1e-6, 1 - 1e-6))
+            odds[j] = np.log((1 - honest) / honest) - np.log(prior / (1 - prior))
+    columns = np.log(np.maximum(beliefs.mass.sum(axis=0), 1e-12))
+    log_mass = fresh.log_mass + (fresh.labelings @ odds)[:, None] + columns
+    return SourceBeliefs(sources, fresh.labelings, log_mass - log_mass.max(), beliefs.rounds)
