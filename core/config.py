@@ -36,6 +36,8 @@ def parse(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
             owner = _model_at(model, first["loc"][:-1])
             known = f"; known keys: {', '.join(sorted(owner.model_fields))}" if owner is not None else ""
             raise ConfigError(f"{where}: unknown key {path!r}{known}") from None
+        if first["type"] == "missing":
+            raise ConfigError(f"{where}: {path!r} is missing") from None
         message = first["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{where}: {path}: {message} (got {first['input']!r:.80})") from None
 

@@ -95,6 +95,27 @@ def ingest(
             raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
 
 
+def embedder_of(folder: Path | str) -> str | None:
+    """The name of the embedder that the store in `folder` was made with, also by an unfinished ingest.
+
+    `none` for a store without vectors, None where there is no store yet.
+    """
+    path = Path(folder) / DATABASE
+    if not path.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(path, timeout=30)) as db:
+            known = db.execute("SELECT name, identity FROM embedder").fetchone()
+    except sqlite3.OperationalError:  # an ingest that crashed before its first table
+        return None
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{path}: not a usable document database ({error})") from None
+    if known is None:
+        return None
+    name, identity = known
+    return "none" if identity is None else name
+
+
 class _Run:
     """One ingest under the lock; `next` is the generation that it makes."""
 
@@ -128,7 +149,7 @@ class _Run:
         elif known[1:] != ours[1:]:
             theirs, given = (identity or "no embedder" for identity in (known[1], ours[1]))
             raise StoreError(
-                f"{self.folder}: its vectors are from {theirs}, not {given}; "
+                f"{self.folder}: was made with {theirs}, not with {given}; "
                 "use the same embedder or a new folder"
             )
         self.name = known[0] if known else name

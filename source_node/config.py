@@ -1,0 +1,57 @@
+"""Settings of `scr source ingest` and `scr source serve`, as flags or as keys of `--config`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from core.bounds import MAX_DOCUMENTS
+from core.config import StrictModel
+from source_node.privacy import PrivacyPolicy
+from source_node.retrievers import DEFAULT_RETRIEVER
+
+
+class IngestConfig(StrictModel):
+    """What goes into a store.
+
+    `embedder` None takes the one that the store was made with, else the default; `none` makes a store
+    without vectors. `batch` documents are embedded and committed at once. `seed` has no effect: nothing
+    here is random.
+    """
+
+    input: Path
+    store: Path
+    embedder: str | None = None
+    prune: bool = False
+    batch: int = Field(default=512, ge=1, le=65_536)
+    seed: int = 0
+
+
+class ServeConfig(StrictModel):
+    """What a node serves and how.
+
+    `embedder` None takes the one that the store was made with. `privacy` None refuses requests for
+    privacy; with a policy, spent budgets are kept in `privacy_ledger` (None: `privacy.sqlite` in the
+    store). `grace_s`: seconds that running calls get when the node is stopped. `seed` has no effect:
+    privacy draws fresh randomness, and nothing else is random.
+    """
+
+    store: Path
+    source_id: str
+    listen: str
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_ca: Path | None = None
+    insecure: bool = False
+    retriever: str = DEFAULT_RETRIEVER
+    retriever_options: dict[str, Any] = Field(default_factory=dict)
+    embedder: str | None = None
+    max_top_k: int = Field(default=50, ge=1, le=MAX_DOCUMENTS)
+    workers: int = Field(default=8, ge=1, le=256)
+    max_concurrent: int = Field(default=64, ge=1)
+    grace_s: float = Field(default=5.0, ge=0.0)
+    privacy: PrivacyPolicy | None = None
+    privacy_ledger: Path | None = None
+    seed: int = 0
