@@ -8,4 +8,6 @@ STAGES: dict[str, str] = {
     "injection_query": "defenses.injection_guard:InjectionQueryStage",
     "leakage_audit": "defenses.leakage_audit:LeakageAuditStage",
     "quotation_guard": "defenses.quotation_guard:QuotationGuardStage",
+    "ragmask": "defenses.ragmask.stage:RagMaskStage",
+    "ragpart": "defenses.ragpart.stage:RagPartStage",
 }

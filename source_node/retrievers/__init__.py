@@ -11,6 +11,8 @@ RETRIEVERS = Registry(
         "dense": "source_node.retrievers.dense:DenseRetriever",
         "bm25": "source_node.retrievers.bm25:BM25Retriever",
         "hybrid": "source_node.retrievers.hybrid:HybridRetriever",
+        "ragpart": "source_node.retrievers.ragpart:RagPartRetriever",
+        "ragmask": "source_node.retrievers.ragmask:RagMaskRetriever",
     },
 )
 DEFAULT_RETRIEVER = "dense"
