@@ -14,6 +14,7 @@ import pytest
 from core.errors import ConfigError, LLMError
 from core.llm import LLM, Message
 from core.pipeline import Pipeline
+from core.reader import Reader, ReadRequest
 from core.records import Candidate, Document, DocumentKey, Query
 from core.stage import DocumentStage, Resources, StageInput
 
@@ -122,6 +123,43 @@ def test_llm() -> None:
     assert llm.complete([Message("user", "One. Two words here.")]).text == "Polly: Two words here."
     with pytest.raises(LLMError, match="heard nothing"):
         llm.complete([])
+
+
+def test_reader_with_the_llm_that_its_spec_names() -> None:
+    from aggregator.readers import READERS, open_reader
+
+    assert "first-sentence" in READERS
+    reader = open_reader("first-sentence:parrot:Polly")
+    assert isinstance(reader, Reader)
+    document = Candidate(DocumentKey("s", "d"), "Ada built it. Bob watched.")
+    reading = reader.read(ReadRequest("Who built it?", (document,)))
+    assert (reading.text, reading.cited) == ("Polly: Ada built it.", ("s/d",))
+    assert reader.read(ReadRequest("Who?", ())).abstained
+
+
+def test_all_at_once_from_sources_to_answer() -> None:
+    from aggregator import Aggregator
+    from aggregator.config import StageSpec
+    from aggregator.fan_out import Gathered
+    from aggregator.readers import open_reader
+    from aggregator.reputation import Reputation
+    from aggregator.stages import build_stages
+    from core.embedding import open_embedder
+    from source_node import SourceNode
+
+    question = Query("Who built the bridge?")
+    nodes = [
+        SourceNode("good", [Document("1", "Ada built the bridge.", "The bridge")], retriever="titles"),
+        SourceNode("loud", [Document("1", "BOB BUILT THE BRIDGE!", "The bridge")], retriever="titles"),
+    ]
+    gathered = Gathered(tuple(node.retrieve(question, 3) for node in nodes), (), 0.0)
+    stages = build_stages([StageSpec(name="shouting")], Resources(), Reputation())
+    reader = open_reader("first-sentence:parrot")
+    aggregator = Aggregator(None, stages.pipeline, reader, Reputation(), open_embedder("letters"))
+    answer = aggregator.ask(question.text, gathered=gathered)
+    assert answer.text == "Ada built the bridge."
+    assert {d.key.source_id: d.reason for d in answer.documents} == {"good": "passed", "loud": "shouts"}
+    assert answer.reliability_after["loud"] < answer.reliability_after["good"]
 
 
 def test_the_command_line_names_them(installed: Path) -> None:
