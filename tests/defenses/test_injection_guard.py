@@ -21,7 +21,7 @@ def candidates(*texts: str) -> tuple[Candidate, ...]:
     return tuple(Candidate(DocumentKey("s", f"d{i}"), text) for i, text in enumerate(texts))
 
 
-def run(stage: InjectionGuardStage, *texts: str):  # noqa: ANN201
+def run(stage: InjectionGuardStage, *texts: str):
     given_ = StageInput(Query("when was the bridge opened"), candidates(*texts))
     result = stage.run(given_)
     check_contract(stage.name, given_.documents, result)

@@ -15,7 +15,7 @@ TARGET = (
 OTHER = "Influenza vaccination is recommended every autumn for adults who are older than sixty five years."
 
 
-def run(question: str):  # noqa: ANN201
+def run(question: str):
     stage = QuotationGuardStage()
     documents = tuple(
         Candidate(DocumentKey("s", name), text) for name, text in (("target", TARGET), ("other", OTHER))
