@@ -186,7 +186,10 @@ class Aggregator:
         bounds.text(question, "question", bounds.MAX_QUERY_BYTES)
         seed = derive_seed(self.seed, request_id or question)
         query = Query(question, request_id or uuid.uuid4().hex, user_id, next(self._rounds))
-        return Journey(query, seed, (self.reader.name, self.reader.simulated))
+        journey = Journey(query, seed, (self.reader.name, self.reader.simulated))
+        if self.fan_out is not None:
+            journey.before = self.reputation.reliability(self.fan_out.source_ids)
+        return journey
 
     def _guard(self, journey: Journey) -> None:
         """Let every guard judge the query; the next one sees what the one before made of it."""
@@ -221,8 +224,7 @@ class Aggregator:
         with journey.timed("fuse"):
             seed = derive_seed(journey.seed, "fuse")
             journey.fused = fuse(replies, journey.query, self.embedder, seed)
-        known = () if self.fan_out is None else self.fan_out.source_ids
-        journey.before = self.reputation.reliability(journey.sources(known))
+        journey.before = self.reputation.reliability(journey.sources())
 
     def _verify(self, journey: Journey) -> None:
         """Run the stages; `journey.kept` is what survives them, in the aggregator's own order."""

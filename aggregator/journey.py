@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from aggregator.answer import Answer, JudgedDocument, Verification
@@ -128,10 +128,10 @@ class Journey:
             scores=self.reading.scores,
         )
 
-    def sources(self, known: Sequence[str] = ()) -> list[str]:
-        """`known` sources, then others that took part, each once."""
+    def sources(self) -> list[str]:
+        """All sources known before the round, then others that took part, each once."""
         replied = [key.source_id for key in self.fused.members]
-        return list(dict.fromkeys([*known, *replied, *(f.source_id for f in self.failures)]))
+        return list(dict.fromkeys([*self.before, *replied, *(f.source_id for f in self.failures)]))
 
     def _closed(self) -> dict[str, float]:
         total = self._elsewhere + 1000 * (time.perf_counter() - self._start)

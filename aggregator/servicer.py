@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import grpc
 
 from aggregator.aggregator import Aggregator
@@ -9,10 +11,12 @@ from aggregator.messages import to_ask_reply, to_verify_reply
 from core.errors import ConfigError
 from core.records import NodeDescription
 from core.rpc import Server, Service, make_server, translating
+from core.text import clean
 from core.tls import TlsFiles, peer_identity
 from core.wire import from_ask_request, from_verify_request
 from protos import aggregator_pb2, aggregator_pb2_grpc
 
+_LOG = logging.getLogger(__name__)
 SERVICE_NAME = aggregator_pb2.DESCRIPTOR.services_by_name["Aggregator"].full_name
 
 
@@ -37,7 +41,11 @@ class AggregatorServicer(aggregator_pb2_grpc.AggregatorServicer):  # type: ignor
         with translating(context):
             query, top_k = from_ask_request(request, self._top_k)
             user = "/".join(part for part in (peer_identity(context), query.user_id) if part)
-            return to_ask_reply(self._aggregator.ask(query.text, top_k=top_k, user_id=user))
+            answer = self._aggregator.ask(query.text, top_k=top_k, user_id=user)
+            for failure in answer.failures:
+                detail = clean(failure.detail)
+                _LOG.warning("source %s gave nothing: %s: %s", failure.source_id, failure.kind, detail)
+            return to_ask_reply(answer)
 
     def Verify(
         self, request: aggregator_pb2.VerifyRequest, context: grpc.ServicerContext
