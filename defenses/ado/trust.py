@@ -59,7 +59,7 @@ def delta(risk: float, config: TrustConfig) -> float:
     """What a pass of `risk` in [0,1] adds to trust, in [-loss, gain]: linear on either side of the knee."""
     if risk <= config.knee:
         return config.gain * (1.0 - risk / config.knee)
-    return -config.loss * (risk - config.knee) / (1.0 - config.knee)
+    return -config.loss * ((risk - config.knee) / (1.0 - config.knee))
 
 
 class TrustStore:
