@@ -1,0 +1,224 @@
+"""A whole experiment: corpus in, rounds through every arm, metrics and comparison out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aggregator.llm import open_llm
+from aggregator.readers import READERS, open_reader
+from aggregator.stages import STAGES
+from core.embedding import EMBEDDERS
+from core.embedding.base import Vectors
+from core.errors import DataError
+from core.paths import cache_dir
+from sim.arms import Arm, plan_arms
+from sim.attacks import ATTACKS
+from sim.behaviors import open_behavior
+from sim.cluster import Federation, ray_session
+from sim.comparison import Comparison, compare
+from sim.config import RunConfig, resolve
+from sim.corpora import Corpus, Question, load_corpus, select_questions
+from sim.metrics import summarise
+from sim.output import RunFolder
+from sim.partition import cluster_labels
+from sim.progress import Progress, counting, open_progress
+from sim.round_record import RoundRecord
+from sim.rounds import CLUSTERS, share_warning, source_names
+from sim.trial import plan_trial
+from sim.trial_run import Dialer, TrialRun
+from source_node.retrievers import RETRIEVERS
+
+_DATA_FILES = ("corpus.jsonl", "queries.jsonl", "qrels.tsv", "qrels/test.tsv", "poison.jsonl")
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What an experiment found.
+
+    `metrics` has the schema of design 5.2, `rounds` are the rounds of the chosen defense, and
+    `comparison` holds one row an arm (one row where nothing was compared).
+    """
+
+    config: RunConfig
+    metrics: Mapping[str, Any]
+    comparison: Comparison
+    rounds: Sequence[RoundRecord]
+
+
+def run_experiment(
+    config: RunConfig | None = None,
+    *,
+    progress: Progress | None = None,
+    fresh: bool = False,
+    **settings: Any,
+) -> RunResult:
+    """Run the experiment that `config` and `settings` (keys of `RunConfig`) describe.
+
+    With `out` it leaves its files there, and goes on where an earlier attempt was cut off.
+
+        result = run_experiment(attack="poisonedrag", defense=["scr"], queries=30)
+        print(result.metrics["asr"])
+
+    Args:
+        progress: where it reports; None: a bar or lines on stderr.
+        fresh: remove an earlier run in `out` first.
+
+    Raises:
+        ConfigError: an unknown name, a wrong setting, or an `out` that holds another run.
+        DataError: a data file is missing or malformed.
+        LLMError: the reader's model failed; the rounds so far are kept.
+    """
+    config = resolve(config, None, settings)
+    report = progress if progress is not None else open_progress()
+    with _cache_folder(config.cache_dir):
+        return _run(config, report, fresh)
+
+
+def _run(config: RunConfig, report: Progress, fresh: bool) -> RunResult:
+    reader = _check_names(config)
+    corpus, questions = _load(config, report)
+    comparing = config.compare
+    if comparing is None:
+        comparing = bool(getattr(reader, "simulated", False)) and not getattr(reader, "forced_choice", False)
+    arms = plan_arms(config, comparing)
+    main = arms[-1]
+    identity = {**config.identity(), "compare": comparing, "data": _digest(config)}
+    folder = RunFolder(config.out, main.name, [arm.name for arm in arms], identity, fresh)
+    try:
+        folder.write("config.yaml", config.as_yaml())
+        total = len(questions) * config.trials
+        if folder.done:
+            report.say(f"{folder.done} of {total} rounds are in {config.out} already")
+        if folder.done < total:
+            _ask_all(config, corpus, questions, arms, folder, report)
+        metrics = summarise(folder.rounds[main.name], config.as_json(), config.stage_names, main.attacked)
+        comparison = compare(
+            [(arm, folder.rounds[arm.name]) for arm in arms],
+            seed=config.seed,
+            reader=config.reader,
+            simulated=bool(getattr(reader, "simulated", False)),
+            forced_choice=bool(getattr(reader, "forced_choice", False)),
+            dataset=corpus.name,
+            synthetic=corpus.synthetic,
+        )
+        folder.write("metrics.json", metrics)
+        folder.write("comparison.json", comparison.as_json())
+        return RunResult(config, metrics, comparison, tuple(folder.rounds[main.name]))
+    finally:
+        folder.close()
+
+
+@contextmanager
+def _cache_folder(path: Path | None) -> Iterator[None]:
+    """`path` as the one cache folder meanwhile, for this process and those that it starts."""
+    if path is None:
+        yield
+        return
+    before = os.environ.get("SCR_CACHE")
+    os.environ["SCR_CACHE"] = str(path.resolve())
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SCR_CACHE"]
+        else:
+            os.environ["SCR_CACHE"] = before
+
+
+def _ask_all(
+    config: RunConfig,
+    corpus: Corpus,
+    questions: Sequence[Question],
+    arms: Sequence[Arm],
+    folder: RunFolder,
+    report: Progress,
+) -> None:
+    """Start the federation and go through every trial that is not done."""
+    report.say(f"starting {config.sources} sources")
+    with ExitStack() as stack:
+        local = stack.enter_context(ray_session(config.ray_address, config.object_store_mb))
+        federation = Federation(
+            source_names(config.sources),
+            embedder=config.embedder,
+            retriever=config.retriever,
+            cache_dir=cache_dir(),
+            local=local,
+            progress=report,
+        )
+        stack.callback(federation.close)
+        vectors = federation.embed_corpus(corpus.documents, report)
+        categories = _categories(corpus, vectors)
+        dialer = Dialer(federation.addresses, config.deadline)
+        stack.callback(dialer.close)
+        llm = open_llm(config.llm) if config.llm is not None else None
+        reader = open_reader(config.reader, federation.embedder, config.llm_options)
+        for number in range(folder.done // len(questions), config.trials):
+            trial = plan_trial(number, config, corpus, categories, questions)
+            federation.load(corpus.documents, vectors, trial.members, dict(trial.schedule), report)
+            run = TrialRun(config, corpus, trial, dialer, federation.embedder, reader, llm, folder)
+            with counting(report, f"trial {number + 1} of {config.trials}", len(questions), run.done):
+                run.work(arms, report)
+
+
+def _check_names(config: RunConfig) -> Any:
+    """Look every plug-in up before anything is started; returns the reader's class or factory."""
+    ATTACKS.get(config.attack)
+    open_behavior(config.behavior)
+    for name in config.stage_names:
+        STAGES.get(name)
+    EMBEDDERS.get(config.embedder.partition(":")[0])
+    RETRIEVERS.get(config.retriever)
+    return READERS.get(config.reader.partition(":")[0])
+
+
+def _load(config: RunConfig, report: Progress) -> tuple[Corpus, list[Question]]:
+    corpus = load_corpus(
+        config.dataset,
+        config.queries_file,
+        config.qrels,
+        config.poison,
+        config.documents,
+        config.seed,
+        config.replication,
+    )
+    for note in corpus.notes:
+        report.warn(note)
+    questions = select_questions(corpus, config.queries)
+    if not questions:
+        raise DataError(f"{config.dataset}: there is no question to ask")
+    if len(questions) < config.queries:
+        report.warn(f"{corpus.name} has {len(questions)} questions, {config.queries} were asked for")
+    if config.sources > len(corpus.documents):
+        raise DataError(f"{config.sources} sources but {len(corpus.documents)} documents in {corpus.name}")
+    label = f"{corpus.name} (synthetic)" if corpus.synthetic else corpus.name
+    report.say(f"{label}: {len(corpus.documents)} documents, {len(questions)} questions under test")
+    if config.attacked:
+        warning = share_warning(int(config.malicious * config.sources + 1e-9), config.sources)
+        if warning is not None:
+            report.warn(warning)
+    return corpus, questions
+
+
+def _categories(corpus: Corpus, vectors: Vectors) -> Sequence[Hashable]:
+    """The category of each document, or its cluster where the corpus names none."""
+    named = [document.category for document in corpus.documents]
+    if all(category is not None for category in named):
+        return named
+    return [int(label) for label in cluster_labels(vectors, CLUSTERS, seed=0)]
+
+
+def _digest(config: RunConfig) -> str:
+    """Hash of the files that decide the results, so that a run is not resumed on other data."""
+    files = [config.queries_file, config.qrels, config.poison, config.checkpoint]
+    if config.dataset != "synthetic":
+        files += [Path(config.dataset) / name for name in _DATA_FILES]
+    digest = hashlib.blake2b(digest_size=16)
+    for path in files:
+        digest.update(b"\0" if path is None or not path.is_file() else path.read_bytes())
+    return digest.hexdigest()
