@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from core.errors import ConfigError
 
 
 class Capability(StrEnum):
@@ -75,3 +77,21 @@ class AttentionLLM(LLM, Protocol):
     def attention_to(self, prompt: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
         """Attention of the generated answer to each character span of `prompt`; (n,), sums to ≤ 1."""
         ...
+
+
+def require_llm(llm: LLM | None, who: str, needs: Iterable[Capability] = ()) -> LLM:
+    """`llm`, checked when `who` is built: it must exist and have every capability in `needs`.
+
+    Raises:
+        ConfigError: no language model is configured, or it cannot do what `who` needs.
+    """
+    if llm is None:
+        raise ConfigError(
+            f"{who} needs a language model and none is configured "
+            "(--llm smollm2, --llm openai:MODEL or --llm transformers:PATH)"
+        )
+    missing = sorted(set(needs) - llm.capabilities)
+    if missing:
+        can = ", ".join(sorted(llm.capabilities)) or "completion only"
+        raise ConfigError(f"{who} needs a language model with {', '.join(missing)}; {llm.name!r} has {can}")
+    return llm

@@ -1,0 +1,69 @@
+"""Readers by name: what turns the kept documents into an answer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import ConfigError
+from core.registry import Registry
+
+if TYPE_CHECKING:
+    from core.embedding.base import Embedder
+    from core.reader import Reader
+
+READERS = Registry(
+    "reader",
+    "securecollarag.readers",
+    {
+        "choice": "aggregator.readers.choice:ChoiceReader",
+        "extractive": "aggregator.readers.extractive:ExtractiveReader",
+        "openai": "aggregator.readers.generative:GenerativeReader",
+        "smollm2": "aggregator.readers.generative:GenerativeReader",
+        "transformers": "aggregator.readers.generative:GenerativeReader",
+    },
+    extra="llm",
+)
+DEFAULT_LLM = "smollm2"
+
+
+def open_reader(
+    spec: str,
+    embedder: Embedder | None = None,
+    llm_options: Mapping[str, Any] | None = None,
+    *,
+    cache_dir: str | Path | None = None,
+) -> Reader:
+    """The reader that `spec` names: `extractive`, `choice`, `smollm2`, `openai:MODEL`, or a plug-in.
+
+    A factory is given what its parameters ask for: `embedder`, `llm` (a back end: the one that the
+    spec names, as in `choice:transformers:PATH`, else SmolLM2) and `cache_dir`. `llm_options` go to
+    that back end.
+
+    Raises:
+        ConfigError: unknown reader, or one whose needs the deployment does not meet.
+        MissingPackageError: a library or model that it needs is not installed.
+    """
+    from aggregator.llm import LLMS, open_llm
+
+    name, _, argument = spec.partition(":")
+    factory = READERS.get(name)
+    parameters = inspect.signature(factory).parameters
+    given: dict[str, Any] = {}
+    if "embedder" in parameters:
+        if embedder is None:
+            raise ConfigError(f"reader {name!r} needs an embedder and none is configured")
+        given["embedder"] = embedder
+    if "llm" in parameters:
+        back_end = spec if name in LLMS else argument or DEFAULT_LLM
+        given["llm"] = open_llm(back_end, llm_options, cache_dir=cache_dir)
+    elif argument:
+        raise ConfigError(f"reader {name!r} takes no argument, so {spec!r} names none")
+    elif llm_options:
+        raise ConfigError(f"reader {name!r} uses no language model, so it takes no llm options")
+    if "cache_dir" in parameters:
+        given["cache_dir"] = cache_dir
+    reader: Reader = factory(**given)
+    return reader
