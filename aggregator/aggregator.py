@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aggregator.answer import Answer, Verification
@@ -13,6 +12,7 @@ from aggregator.audit import TrailLog
 from aggregator.config import AllFiltered
 from aggregator.fan_out import FanOut, Gathered
 from aggregator.fusion import fuse
+from aggregator.hooks import CHECK_FAILED, audit, guard
 from aggregator.journey import Journey
 from aggregator.reputation import Reputation
 from aggregator.stages import Auditor, Guard, keeps_reputation
@@ -23,15 +23,13 @@ from core.pipeline import Pipeline
 from core.reader import Reader, ReadRequest
 from core.records import Query, RetrievedDocument, SourceReply
 from core.seeding import derive_seed
-from core.stage import Hook, StageInput
+from core.stage import StageInput
 
 if TYPE_CHECKING:
     from core.tls import TlsFiles
 
 NO_DOCUMENTS = "No source returned a document for this question."
 ALL_REJECTED = "Every retrieved document was rejected as not credible, so the question is not answered."
-CHECK_FAILED = "A required check could not run, so the question is not answered."
-QUERY_REFUSED = "The question was refused by the policy of this aggregator."
 
 
 class Aggregator:
@@ -134,12 +132,12 @@ class Aggregator:
         """
         journey = self._set_out(question, request_id, user_id)
         try:
-            self._guard(journey)
+            guard(self.guards, journey)
             replies = self._gather(journey, top_k, gathered)
             self._fuse(journey, replies)
             self._verify(journey)
             self._read(journey, options)
-            self._audit(journey)
+            audit(self.auditors, journey)
         except RefusedError as refusal:
             journey.refuse(str(refusal))
         self._learn(journey)
@@ -190,22 +188,6 @@ class Aggregator:
         if self.fan_out is not None:
             journey.before = self.reputation.reliability(self.fan_out.source_ids)
         return journey
-
-    def _guard(self, journey: Journey) -> None:
-        """Let every guard judge the query; the next one sees what the one before made of it."""
-        with journey.timed("guard"):
-            for guard in self.guards:
-                try:
-                    decision = guard.stage.run(journey.query)
-                except Exception as error:  # a plug-in may raise anything: the trail must show it
-                    journey.note_failure(guard.stage.name, Hook.PRE_RETRIEVAL, error)
-                    if guard.required:
-                        raise RefusedError(CHECK_FAILED) from error
-                    continue
-                if decision.refused:
-                    journey.warnings.append(f"{guard.stage.name}: {decision.reason}")
-                    raise RefusedError(QUERY_REFUSED)
-                journey.query = replace(journey.query, text=decision.query.text, extra=decision.query.extra)
 
     def _gather(self, journey: Journey, top_k: int, gathered: Gathered | None) -> Sequence[SourceReply]:
         """Ask all sources at once; what fails is noted as data."""
@@ -269,23 +251,6 @@ class Aggregator:
                 ReadRequest(journey.query.text, journey.read, tuple(options), seed)
             )
         journey.text = journey.reading.text
-
-    def _audit(self, journey: Journey) -> None:
-        """Let every auditor judge the answer; one that refuses replaces it and ends the journey."""
-        with journey.timed("audit"):
-            for auditor in self.auditors:
-                try:
-                    decision = auditor.stage.run(journey.query, journey.text, journey.read)
-                except Exception as error:  # a plug-in may raise anything: the trail must show it
-                    journey.note_failure(auditor.stage.name, Hook.POST_GENERATION, error)
-                    if auditor.required:
-                        raise RefusedError(CHECK_FAILED) from error
-                    continue
-                journey.text = decision.text
-                if decision.reason:
-                    journey.warnings.append(f"{auditor.stage.name}: {decision.reason}")
-                if decision.refused:
-                    raise RefusedError(decision.text)
 
     def _learn(self, journey: Journey) -> None:
         """Eq. 13 with each source's mean credibility, where no verifier did it and some stage scored."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from aggregator.answer import Answer, JudgedDocument, Verification
-from core.bounds import MAX_MESSAGE_BYTES
+from core.bounds import MAX_EVIDENCE, MAX_MESSAGE_BYTES
+from core.pipeline import StageRecord
 from core.records import DocumentKey, SourceFailure
 from core.wire import to_failure, to_stage_trail, to_verified_document
 from protos import aggregator_pb2, types_pb2
@@ -21,6 +24,7 @@ FAILURES: Mapping[str, str] = {
     "overloaded": "the source is at its limit",
     "internal": "the source failed",
 }
+_REASON = 60  # characters of a reason code, at most 240 bytes
 _ROOM = 64 * 1024  # for the frame of a message
 
 
@@ -58,10 +62,25 @@ def _document(document: JudgedDocument) -> aggregator_pb2.VerifiedDocument:
 
 
 def _trail(verification: Verification) -> list[types_pb2.StageTrail]:
-    trail = [to_stage_trail(record) for record in verification.stages]
+    trail = [to_stage_trail(_bounded(record)) for record in verification.stages]
     for stage in trail:
         stage.error = stage.error.partition(":")[0]  # the kind of error; its message may hold paths
     return trail
+
+
+def _bounded(record: StageRecord) -> StageRecord:
+    """`record` within the bounds of the wire: a talkative plug-in must not cost the asker the answer."""
+    return replace(
+        record,
+        verdicts=tuple(
+            replace(
+                verdict,
+                reason=verdict.reason[:_REASON],
+                evidence=dict(itertools.islice(verdict.evidence.items(), MAX_EVIDENCE)),
+            )
+            for verdict in record.verdicts
+        ),
+    )
 
 
 def _failure(failure: SourceFailure) -> aggregator_pb2.Failure:

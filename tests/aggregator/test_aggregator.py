@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregator import Aggregator
-from aggregator.aggregator import ALL_REJECTED, CHECK_FAILED, NO_DOCUMENTS, QUERY_REFUSED
+from aggregator.aggregator import ALL_REJECTED, NO_DOCUMENTS
 from aggregator.audit import TrailLog
 from aggregator.fan_out import FanOut, Gathered
+from aggregator.hooks import CHECK_FAILED
 from aggregator.reputation import Reputation
-from aggregator.stages import Auditor, Guard
 from core.embedding.hashing import HashingEmbedder
 from core.errors import ConfigError, ContractError, LLMError, WireError
 from core.pipeline import Pipeline, PipelineStage
 from core.reader import Reading, ReadRequest
-from core.records import Candidate, Query, RetrievedDocument, SourceFailure
-from core.stage import AnswerDecision, Hook, QueryDecision, StageInput, StageResult, keep_where
+from core.records import Query, RetrievedDocument, SourceFailure
+from core.stage import StageInput, StageResult, keep_where
 from tests.aggregator.parts import BrokenStage, FirstReader, PoisonStage, answering, key, raw_source, reply
 
 EMBEDDER = HashingEmbedder(64)
@@ -212,75 +211,6 @@ def test_a_breach_of_the_contract_is_a_bug() -> None:
 
     with pytest.raises(ContractError, match="swindler"):
         aggregator(Swindler()).ask("where is the archive", gathered=ROUND)
-
-
-class Refuser:
-    name = "refuser"
-
-    def run(self, query: Query) -> QueryDecision:
-        return QueryDecision(query, refused=True, reason="asks_for_secrets")
-
-
-class Rewriter:
-    name = "rewriter"
-
-    def run(self, query: Query) -> QueryDecision:
-        return QueryDecision(Query("blue hall"))
-
-
-class BrokenGuard:
-    name = "broken_guard"
-
-    def run(self, query: Query) -> QueryDecision:
-        raise RuntimeError("no")
-
-
-def test_a_guard_may_refuse_before_any_source_is_asked() -> None:
-    answer = aggregator(guards=[Guard(Refuser())]).ask("the keys?")  # no sources: asking them would raise
-    assert answer.refused
-    assert answer.text == QUERY_REFUSED
-    assert answer.warnings == ("refuser: asks_for_secrets",)
-    assert answer.documents == ()
-
-
-def test_a_guard_may_rewrite_the_text_and_nothing_else() -> None:
-    reader = FirstReader()
-    asked = aggregator(guards=[Guard(Rewriter())], reader=reader)
-    answer = asked.ask("where is the archive", gathered=ROUND, request_id="r1")
-    assert (answer.query.text, answer.query.request_id) == ("blue hall", "r1")
-    assert reader.requests[0].question == "blue hall"
-
-
-def test_a_broken_guard_fails_open_or_closed() -> None:
-    open_ = aggregator(guards=[Guard(BrokenGuard())]).ask("archive", gathered=ROUND)
-    assert not open_.refused
-    assert open_.stages[0].hook is Hook.PRE_RETRIEVAL
-    closed = aggregator(guards=[Guard(BrokenGuard(), required=True)]).ask("archive", gathered=ROUND)
-    assert closed.refused
-    assert closed.text == CHECK_FAILED
-
-
-class Masking:
-    name = "masking"
-
-    def run(self, query: Query, answer: str, documents: Sequence[Candidate]) -> AnswerDecision:
-        return AnswerDecision(answer.replace("blue", "****"), reason="masked" if "blue" in answer else "")
-
-
-class Silencing:
-    name = "silencing"
-
-    def run(self, query: Query, answer: str, documents: Sequence[Candidate]) -> AnswerDecision:
-        return AnswerDecision("Not for you.", refused=True, reason="leak")
-
-
-def test_auditors_change_or_refuse_the_answer() -> None:
-    masked = aggregator(PoisonStage(), auditors=[Auditor(Masking())]).ask("archive hall", gathered=ROUND)
-    assert masked.text == "the archive is in the **** hall"
-    assert "masking: masked" in masked.warnings
-    refused = aggregator(auditors=[Auditor(Silencing()), Auditor(Masking())]).ask("archive", gathered=ROUND)
-    assert refused.refused
-    assert refused.text == "Not for you."
 
 
 def test_a_reader_that_abstains_gives_no_answer() -> None:

@@ -8,6 +8,7 @@ from aggregator.reputation import Reputation
 from core.bounds import MAX_MESSAGE_BYTES
 from core.pipeline import Pipeline
 from core.records import SourceFailure
+from core.stage import StageInput, StageResult, keep_where
 from core.wire import from_key, from_stage_trail
 from tests.aggregator.parts import BrokenStage, FirstReader, PoisonStage, key, reply
 
@@ -65,3 +66,18 @@ def test_evidence_goes_where_texts_are_not_enough() -> None:
     assert sent.ByteSize() <= 100_000
     assert any("evidence" in warning for warning in sent.warnings)
     assert len(sent.trail[0].verdicts) == 400
+
+
+class Talkative(PoisonStage):
+    name = "talkative"
+
+    def run(self, given: StageInput) -> StageResult:
+        numbers = [{f"n{i}": 1.0 for i in range(200)}] * len(given.documents)
+        return keep_where(given, [False] * len(given.documents), "é" * 500, evidence=numbers)
+
+
+def test_a_talkative_stage_does_not_cost_the_answer() -> None:
+    sent = to_ask_reply(answer(Gathered((reply("a", "blue hall"),)), Talkative()))
+    (verdict,) = sent.trail[0].verdicts
+    assert len(verdict.evidence) == 64
+    assert verdict.reason == "é" * 60
