@@ -10,6 +10,7 @@ import grpc
 
 from core import wire
 from core.bounds import MAX_MESSAGE_BYTES
+from core.errors import DataError, WireError
 from core.records import NodeDescription, PrivacyRequest, Query, SourceReply
 from core.rpc import Server, Service, make_server, translating
 from core.tls import check_server_name, peer_identity
@@ -55,7 +56,10 @@ class SourceNodeServicer(source_node_pb2_grpc.SourceNodeServicer):
             query, top_k, privacy = wire.from_retrieve_request(request)
             query = replace(query, user_id=peer_identity(context) or "")
             reply = self._node.retrieve(query, min(top_k, self._max_top_k), privacy)
-            return wire.to_retrieve_reply(fitting(reply), query.request_id)
+            try:
+                return wire.to_retrieve_reply(fitting(reply), query.request_id)
+            except WireError as error:  # not the caller's fault
+                raise DataError(f"own documents break the bounds of the wire: {error}") from error
 
     def Describe(
         self, request: source_node_pb2.DescribeRequest, context: grpc.ServicerContext

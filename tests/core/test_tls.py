@@ -1,0 +1,144 @@
+"""Mutual TLS over real sockets with real certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from core.errors import ConfigError
+from core.rpc import Server, Service, failure_of, make_server, open_channel
+from core.tls import TlsFiles, check_server_name, peer_identities, peer_identity, tls_from_flags
+from protos import source_node_pb2, source_node_pb2_grpc
+from tests.certificates import Authority
+
+SOURCE = "clinic_3"
+
+
+class WhoAmI(source_node_pb2_grpc.SourceNodeServicer):
+    """Answers with the caller's certified names."""
+
+    def Describe(self, request, context):
+        return source_node_pb2.DescribeReply(
+            source_id=peer_identity(context) or "nobody", privacy_mechanisms=peer_identities(context)
+        )
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("stranger"), "another authority")
+
+
+@pytest.fixture(scope="module")
+def server(authority: Authority) -> Iterator[Server]:
+    service = Service(
+        "securecollarag.v1.SourceNode", source_node_pb2_grpc.add_SourceNodeServicer_to_server, WhoAmI()
+    )
+    running = make_server([service], "127.0.0.1:0", authority.issue(SOURCE))
+    running.start()
+    yield running
+    running.stop(1.0)
+
+
+def ask(server: Server, tls: TlsFiles | None, name: str | None = SOURCE) -> source_node_pb2.DescribeReply:
+    with open_channel(server.address, tls, name) as channel:
+        stub = source_node_pb2_grpc.SourceNodeStub(channel)
+        return stub.Describe(source_node_pb2.DescribeRequest(), timeout=5)
+
+
+def refusal(server: Server, tls: TlsFiles | None, name: str | None = SOURCE) -> str:
+    with pytest.raises(grpc.RpcError) as caught:
+        ask(server, tls, name)
+    return failure_of(SOURCE, caught.value).kind
+
+
+def test_the_caller_is_known_by_its_certificate(server: Server, authority: Authority) -> None:
+    reply = ask(server, authority.issue("aggregator", "aggregator.example"))
+    assert reply.source_id == "aggregator"
+    assert list(reply.privacy_mechanisms) == ["aggregator", "aggregator.example"]
+
+
+def test_a_caller_without_a_certificate_gets_nothing(server: Server, authority: Authority) -> None:
+    assert refusal(server, None) == "unavailable"
+    anonymous = grpc.ssl_channel_credentials(authority.ca.read_bytes())
+    options = [("grpc.ssl_target_name_override", SOURCE)]
+    with grpc.secure_channel(server.address, anonymous, options) as channel:
+        stub = source_node_pb2_grpc.SourceNodeStub(channel)
+        with pytest.raises(grpc.RpcError) as caught:
+            stub.Describe(source_node_pb2.DescribeRequest(), timeout=5)
+    assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+def test_a_server_that_is_not_the_expected_source_is_refused(server: Server, authority: Authority) -> None:
+    assert refusal(server, authority.issue("aggregator"), "another_clinic") == "identity"
+
+
+def test_a_server_of_another_authority_is_refused(
+    server: Server, authority: Authority, stranger: Authority
+) -> None:
+    ours = authority.issue("aggregator")
+    assert refusal(server, TlsFiles(ours.cert, ours.key, stranger.ca)) == "identity"
+
+
+def test_a_caller_of_another_authority_is_refused(
+    server: Server, authority: Authority, stranger: Authority
+) -> None:
+    theirs = stranger.issue("aggregator")
+    assert refusal(server, TlsFiles(theirs.cert, theirs.key, authority.ca)) == "unavailable"
+
+
+def test_an_expired_caller_is_refused(server: Server, authority: Authority) -> None:
+    assert refusal(server, authority.issue("late", days=-1)) == "unavailable"
+
+
+def test_a_good_server_name_passes(authority: Authority) -> None:
+    check_server_name(authority.issue(SOURCE), SOURCE)
+    check_server_name(authority.issue("node", "other"), "other")
+
+
+def test_what_peers_would_refuse_shows_before_serving(authority: Authority, stranger: Authority) -> None:
+    good = authority.issue(SOURCE)
+    theirs = stranger.issue("theirs")
+    with pytest.raises(ConfigError, match="peers would refuse it as 'other': Hostname mismatch"):
+        check_server_name(good, "other")
+    with pytest.raises(ConfigError, match="expired"):
+        check_server_name(authority.issue("old", days=-1), "old")
+    with pytest.raises(ConfigError, match="peers would refuse it as 'theirs'"):
+        check_server_name(TlsFiles(theirs.cert, theirs.key, authority.ca), "theirs")
+    with pytest.raises(ConfigError, match="do not fit"):
+        check_server_name(TlsFiles(good.cert, theirs.key, good.ca), SOURCE)
+    with pytest.raises(ConfigError, match="not a certificate authority"):
+        check_server_name(TlsFiles(good.cert, good.key, good.key), SOURCE)
+    with pytest.raises(ConfigError, match="cannot serve as ''"):
+        check_server_name(good, "")
+
+
+def test_a_missing_or_foreign_file_is_named(authority: Authority, tmp_path: Path) -> None:
+    good = authority.issue(SOURCE)
+    with pytest.raises(ConfigError, match=r"nowhere\.pem: no such TLS certificate file"):
+        TlsFiles(tmp_path / "nowhere.pem", good.key, good.ca).server_credentials()
+    text = tmp_path / "text.pem"
+    text.write_text("hello")
+    with pytest.raises(ConfigError, match=r"text\.pem: not a PEM file \(a TLS key"):
+        TlsFiles(good.cert, text, good.ca).channel_credentials()
+    with pytest.raises(ConfigError, match="TLS authority cannot be read: Is a directory"):
+        TlsFiles(good.cert, good.key, tmp_path).server_credentials()
+
+
+def test_the_flags_are_all_or_none() -> None:
+    cert, key, ca = Path("c"), Path("k"), Path("a")
+    assert tls_from_flags(cert, key, ca, insecure=False) == TlsFiles(cert, key, ca)
+    assert tls_from_flags(None, None, None, insecure=True) is None
+    with pytest.raises(ConfigError, match="exclude each other"):
+        tls_from_flags(cert, None, None, insecure=True)
+    with pytest.raises(ConfigError, match="--tls-key, --tls-ca missing"):
+        tls_from_flags(cert, None, None, insecure=False)
+    with pytest.raises(ConfigError, match="--tls-cert, --tls-key, --tls-ca missing"):
+        tls_from_flags(None, None, None, insecure=False)
