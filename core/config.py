@@ -31,7 +31,7 @@ def parse(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
         return model.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"]) or "(top level)"
+        path = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             owner = _model_at(model, first["loc"][:-1])
             known = f"; known keys: {', '.join(sorted(owner.model_fields))}" if owner is not None else ""
@@ -39,6 +39,8 @@ def parse(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
         if first["type"] == "missing":
             raise ConfigError(f"{where}: {path!r} is missing") from None
         message = first["msg"].removeprefix("Value error, ")
+        if not first["loc"]:  # keys that do not go together: the message names them
+            raise ConfigError(f"{where}: {message}") from None
         raise ConfigError(f"{where}: {path}: {message} (got {first['input']!r:.80})") from None
 
 

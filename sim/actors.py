@@ -55,10 +55,9 @@ class SourceActor:
     def __init__(
         self, source_id: str, embedder: tuple[Any, str, int], retriever: str, host: str | None
     ) -> None:
-        from source_node.servicer import serve
-
         from core.embedding.cache import CachedEmbedder
         from sim.remote_embedder import RemoteEmbedder
+        from source_node.servicer import serve
 
         self._source_id = source_id
         self._retriever = retriever
@@ -80,9 +79,8 @@ class SourceActor:
 
     def load(self, documents: Sequence[Document], vectors: NDArray[np.float32], orders: Any) -> int:
         """Serve `documents` with their `vectors` (n, d) under `orders` from now on; returns n."""
-        from source_node.node import SourceNode
-
         from sim.simulated_source import SimulatedSource
+        from source_node.node import SourceNode
 
         # a copy, so that the object store may free its own
         own = np.array(vectors, dtype=np.float32)

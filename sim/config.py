@@ -95,9 +95,7 @@ class RunConfig(StrictModel):
         if self.documents is not None and self.dataset != "synthetic":
             raise ValueError("documents sizes the synthetic world and applies to dataset 'synthetic' only")
         if self.attacked and int(self.malicious * self.sources + 1e-9) == 0:
-            raise ValueError(
-                f"malicious {self.malicious} of {self.sources} sources is no source to attack from"
-            )
+            raise ValueError(f"malicious {self.malicious} of {self.sources} sources is not even one attacker")
         if self.checkpoint is not None and "scr" not in self.stage_names:
             raise ValueError("checkpoint is read by the defense 'scr', which is not named")
         return self

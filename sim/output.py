@@ -183,7 +183,7 @@ class RunFolder:
             (root / name).unlink(missing_ok=True)
 
     def _file(self, arm: str) -> Path:
-        assert self.root is not None  # noqa: S101  # narrows the type: only called with a folder
+        assert self.root is not None  # narrows the type: only called with a folder
         return self.root / "rounds.jsonl" if arm == self.main else self.root / "arms" / f"{arm}.jsonl"
 
     def _snapshot(self, arm: str, number: int) -> Path:
