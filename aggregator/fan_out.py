@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aggregator.source_client import SourceClient
 from core.errors import ConfigError
-from core.records import NodeDescription, Query, SourceFailure, SourceReply
+from core.records import NodeDescription, PrivacyRequest, Query, SourceFailure, SourceReply
 from core.tls import TlsFiles
 
 
@@ -54,7 +54,7 @@ class FanOut:
         """
         return cls([SourceClient(source, at, tls, deadline_s) for source, at in sources.items()], deadline_s)
 
-    def gather(self, query: Query, top_k: int) -> Gathered:
+    def gather(self, query: Query, top_k: int, privacy: PrivacyRequest | None = None) -> Gathered:
         """Ask every source for its `top_k` best documents; ends with the slowest or at the deadline.
 
         Raises:
@@ -62,7 +62,7 @@ class FanOut:
         """
         start = time.perf_counter()
         # all calls are on their way before the first result is awaited
-        calls = [client.start(query, top_k, self.deadline_s) for client in self.clients]
+        calls = [client.start(query, top_k, self.deadline_s, privacy) for client in self.clients]
         results = [call.result() for call in calls]
         return Gathered(
             replies=tuple(result for result in results if isinstance(result, SourceReply)),

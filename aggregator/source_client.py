@@ -9,7 +9,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from core.errors import ConfigError, WireError
-from core.records import NodeDescription, Query, SourceFailure, SourceReply
+from core.records import NodeDescription, PrivacyRequest, Query, SourceFailure, SourceReply
 from core.rpc import failure_of, open_channel
 from core.tls import TlsFiles
 from core.wire import from_describe_reply, from_retrieve_reply, to_retrieve_request
@@ -99,8 +99,14 @@ class SourceClient:
     def __repr__(self) -> str:
         return f"SourceClient({self.source_id!r}, {self.address!r})"
 
-    def start(self, query: Query, top_k: int, deadline_s: float | None = None) -> Pending[SourceReply]:
-        """Send the question and return at once.
+    def start(
+        self,
+        query: Query,
+        top_k: int,
+        deadline_s: float | None = None,
+        privacy: PrivacyRequest | None = None,
+    ) -> Pending[SourceReply]:
+        """Send the question and return at once; `privacy` is what the source's own mechanism is asked for.
 
         Raises:
             WireError: the question or `top_k` is out of bounds (the caller's fault, not the source's).
@@ -116,7 +122,7 @@ class SourceClient:
                 milliseconds=milliseconds,
             )
 
-        return self._start(self._retrieve, to_retrieve_request(query, top_k), read, deadline_s)
+        return self._start(self._retrieve, to_retrieve_request(query, top_k, privacy), read, deadline_s)
 
     def start_describe(self, deadline_s: float | None = None) -> Pending[NodeDescription]:
         """Ask the source what it is and return at once."""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from aggregator.fan_out import FanOut
 from aggregator.source_client import SourceClient
 from core.errors import ConfigError, WireError
-from core.records import NodeDescription, Query, SourceFailure
+from core.records import NodeDescription, PrivacyRequest, Query, SourceFailure
 from protos import source_node_pb2, types_pb2
 from tests.aggregator.parts import Behaviour, answering, raw_source
 from tests.certificates import Authority
@@ -215,6 +215,18 @@ def test_a_source_that_dies_while_it_answers_is_unavailable(stack: ExitStack) ->
     gathered = asked.gather(QUERY, 5)
     assert gathered.failures[0].kind in ("unavailable", "deadline")
     assert gathered.milliseconds < 5000
+
+
+def test_privacy_is_asked_of_every_source(stack: ExitStack) -> None:
+    seen: list[tuple[str, float]] = []
+
+    def watch(request: source_node_pb2.RetrieveRequest, context: grpc.ServicerContext) -> bytes:
+        seen.append((request.privacy.mechanism, request.privacy.epsilon))
+        return answering("a", ["one"])(request, context)
+
+    asked = fan_out(stack, {"a": watch})
+    assert asked.gather(QUERY, 5, PrivacyRequest("noisy_top_k", 2.0)).replies
+    assert seen == [("noisy_top_k", 2.0)]
 
 
 def test_an_asker_out_of_bounds_is_told(stack: ExitStack) -> None:
