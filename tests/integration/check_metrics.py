@@ -91,7 +91,7 @@ class Latency(Strict):
 
 class Stage(Strict):
     dropped_benign: Count
-    dropped_malicious: Count
+    dropped_malicious: Count | None
     errors: Count
 
 
