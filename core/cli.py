@@ -17,7 +17,7 @@ from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 from typing import Any
 
-from core.errors import MissingPackageError, ScrError
+from core.errors import ConfigError, MissingPackageError, ScrError
 
 GROUP = "securecollarag.commands"
 _INTERRUPTED = 130
@@ -93,6 +93,11 @@ def _dispatch(name: str, arguments: list[str]) -> int:
     try:
         app: Any = commands[name].load()
     except ModuleNotFoundError as error:
+        module = commands[name].module
+        if error.name is not None and f"{module}.".startswith(f"{error.name}.") and "." in error.name:
+            raise ConfigError(
+                f"scr {name} is registered as {module!r}, but there is no {error.name!r}"
+            ) from None
         raise MissingPackageError(
             f"scr {name} needs the package {error.name!r}: pip install 'securecollarag[all]'"
         ) from error

@@ -54,6 +54,10 @@ class Registry:
         try:
             loaded = importlib.import_module(module)
         except ModuleNotFoundError as error:
+            if error.name is not None and f"{module}.".startswith(f"{error.name}.") and "." in error.name:
+                raise ConfigError(
+                    f"{self.kind} {name!r} is registered as {targets[name]!r}, but there is no {error.name!r}"
+                ) from None
             raise MissingPackageError(
                 f"{self.kind} {name!r} needs the package {error.name!r}: "
                 f"pip install 'securecollarag[{self._extra}]'"

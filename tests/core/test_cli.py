@@ -40,7 +40,8 @@ def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delitem(sys.modules, "cli_under_test", raising=False)
     found = [
         EntryPoint("work", "cli_under_test:app", cli.GROUP),
-        EntryPoint("gone", "core.cli_not_there:app", cli.GROUP),
+        EntryPoint("gone", "no_such_library_here:app", cli.GROUP),
+        EntryPoint("moved", "core.not_there:app", cli.GROUP),
         EntryPoint("seeding", "core.seeding:app", cli.GROUP),
         EntryPoint("room", "core.embedding:app", cli.GROUP),
     ]
@@ -64,10 +65,16 @@ def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             ["wrok"],
             2,
             "",
-            "scr: no such command 'wrok' (did you mean 'work'?); known: gone, room, seeding, work\n",
+            "scr: no such command 'wrok' (did you mean 'work'?); known: gone, moved, room, seeding, work\n",
         ),
         (["--wrong"], 2, "", "scr: no such option: --wrong (see scr --help)\n"),
-        (["gone"], 2, "", "scr: scr gone needs the package 'core.cli_not_there'"),
+        (["gone"], 2, "", "scr: scr gone needs the package 'no_such_library_here'"),
+        (
+            ["moved"],
+            2,
+            "",
+            "scr: scr moved is registered as 'core.not_there', but there is no 'core.not_there'",
+        ),
         (["--version"], 0, "scr 0.", ""),
     ],
 )

@@ -18,13 +18,14 @@ def registry() -> Registry:
             "path": "pathlib:Path",
             "gone": "no_such_library_here:Thing",
             "typo": "pathlib:Pth",
+            "moved": "core.no_such_module:Thing",
         },
         extra="embed",
     )
 
 
 def test_names_are_sorted_and_lazy(registry: Registry) -> None:
-    assert registry.names() == ["gone", "path", "typo"]
+    assert registry.names() == ["gone", "moved", "path", "typo"]
     assert list(registry) == registry.names()
     assert "gone" in registry
     assert 3 not in registry
@@ -37,12 +38,19 @@ def test_get_imports(registry: Registry) -> None:
 def test_unknown_name_lists_the_known_and_guesses(registry: Registry) -> None:
     with pytest.raises(ConfigError) as caught:
         registry.get("pth")
-    assert str(caught.value) == "unknown gadget 'pth' (did you mean 'path'?); known: gone, path, typo"
+    assert str(caught.value) == "unknown gadget 'pth' (did you mean 'path'?); known: gone, moved, path, typo"
 
 
 def test_missing_library_names_the_extra(registry: Registry) -> None:
     with pytest.raises(MissingPackageError, match=r"gadget 'gone' needs .*'no_such_library_here'.*\[embed\]"):
         registry.get("gone")
+
+
+def test_a_missing_module_of_an_installed_package_is_no_missing_package(registry: Registry) -> None:
+    with pytest.raises(
+        ConfigError, match=r"'moved' is registered as .*, but there is no 'core.no_such_module'"
+    ):
+        registry.get("moved")
 
 
 def test_missing_attribute_names_the_entry(registry: Registry) -> None:
