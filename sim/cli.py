@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from sim.reproduce import cli as reproduction
+
 app = typer.Typer(
     help="Experiments: sources, attacks and defenses under one seed, measured and compared.",
     no_args_is_help=True,
@@ -29,6 +31,9 @@ Examples:
 @app.callback()
 def _group() -> None:
     """Experiments: sources, attacks and defenses under one seed, measured and compared."""
+
+
+app.command(epilog=reproduction.EXAMPLES)(reproduction.reproduce)
 
 
 @app.command(epilog=_EXAMPLES)

@@ -11,10 +11,10 @@ import typer
 from core.config import load
 from core.errors import ConfigError
 
-EXAMPLES = """Examples:
-
+EXAMPLES = """
+\b
+Examples:
   scr sim reproduce ragpart-3
-
   scr sim reproduce ragpart-8 --dataset ../shared/data/nq --out out/tables
 """
 
