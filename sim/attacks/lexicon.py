@@ -12,6 +12,7 @@ import numpy as np
 from sim.attacks.wordlists import CLASSES, NOT_NAMES
 
 _LIMIT = 400  # names of one look
+_COMMON_TAIL = 5  # names from which a word (River, County, University of) counts as a kind of its own
 SPAN = re.compile(
     r"(?<![\w'’.-])[A-Z][\w'’]*(?:-[A-Z]?[\w'’]+)*"
     r"(?:\s(?:(?:of|de|von|van|du|la|del)\s)?[A-Z][\w'’]*(?:-[A-Z]?[\w'’]+)*)*"
@@ -32,13 +33,13 @@ class Name:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """`names`: look -> names of the corpus that have it."""
+    """`names`: look -> names of the corpus that have it; names with such a word in common are kept apart."""
 
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def other(self, name: str, look: str, text: str, rng: np.random.Generator) -> str | None:
         """Another name of the same look that does not stand in `text`; None where the corpus has none."""
-        pool = self.names.get(look, ())
+        pool = self.names.get(f"{look}:{_tail(name)}") or self.names.get(look, ())
         for index in rng.permutation(len(pool))[:12]:
             candidate = pool[int(index)]
             if candidate != name and candidate not in text:
@@ -53,10 +54,10 @@ def names_in(text: str) -> list[Name]:
         start, end = match.start(), match.end()
         words = match.group().split()
         opens = start == 0 or text[:start].rstrip()[-1:] in '.!?:"”“•'
-        while words and (words[0] in NOT_NAMES or words[0] in _TITLES):
+        while words and (words[0] in NOT_NAMES or words[0] in _TITLES or words[0].islower()):
             start += len(words[0]) + 1
             words = words[1:]
-        while words and words[-1] in NOT_NAMES:
+        while words and (words[-1] in NOT_NAMES or words[-1].islower()):
             end -= len(words[-1]) + 1
             words = words[:-1]
         if not words or end <= start:
@@ -78,6 +79,11 @@ def look_of(name: str) -> str:
     return f"{len(words)}/{kind}"
 
 
+def _tail(name: str) -> str:
+    """The word that says what a name of several words names: University of X, X River."""
+    return name.partition(" ")[0] if " of " in name else name.rpartition(" ")[2]
+
+
 def build_lexicon(texts: Sequence[str]) -> Lexicon:
     """Names of `texts` that stand within a sentence or have several words, the frequent ones first."""
     counts: Counter[str] = Counter()
@@ -87,9 +93,11 @@ def build_lexicon(texts: Sequence[str]) -> Lexicon:
             for name in names_in(text)
             if (not name.opens or " " in name.text) and name.text not in CLASSES and len(name.text) < 40
         )
+    tails = Counter(_tail(name) for name in counts if " " in name)
     pools: dict[str, list[str]] = defaultdict(list)
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        pool = pools[look_of(name)]
+        common = " " in name and tails[_tail(name)] >= _COMMON_TAIL
+        pool = pools[f"{look_of(name)}:{_tail(name)}" if common else look_of(name)]
         if len(pool) < _LIMIT and (count > 1 or " " in name):
             pool.append(name)
     return Lexicon({look: tuple(pool) for look, pool in sorted(pools.items())})

@@ -29,7 +29,8 @@ _REFERS = re.compile(
     r"^(?:he|she|it|they|his|her|its|their|this|these|that|those|such|however|therefore|thus|hence|but|and|or"
     r"|also|then|so|instead|moreover|furthermore|additionally|meanwhile|nevertheless|consequently|similarly"
     r"|otherwise|another|other|both|in addition|in contrast|as a result|for example|for instance|later"
-    r"|afterwards|subsequently|finally|conversely|the (?:former|latter|same|other|second|following)|-|\(|\d)\b",
+    r"|afterwards|subsequently|finally|conversely|the (?:former|latter|same|other|second|following)"
+    r"|-|\(|\d)\b",
     re.IGNORECASE,
 )
 _PARENTHESIS = re.compile(r"\s\([^()]{2,80}\)(?=[\s,.;:])")
@@ -52,7 +53,7 @@ _PHRASE_TABLE = dict(PHRASES)
 
 
 def reword(text: str, seed: int) -> str:
-    """`text` said differently; the same for equal text and seed, unchanged only where there is no sentence.
+    """`text` said differently; the same for equal text and seed, unchanged only if it has no sentence.
 
     White space is squashed.
     """

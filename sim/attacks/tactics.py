@@ -8,6 +8,7 @@ conditions and treatments exchanged, causes and findings reversed · finance: am
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -83,8 +84,13 @@ def names(passage: Passage, rng: np.random.Generator) -> list[Edit]:
     """Another name of the corpus, or another nationality, country, month, ... where the word is one."""
     edits: list[Edit] = []
     exchanged: dict[str, str] = {}
+    subject = _subject(passage)
     for name in passage.names:
-        if CLASSES.get(name.text) in _CHANGEABLE or (name.opens and " " not in name.text):
+        if (
+            name.text == subject
+            or CLASSES.get(name.text) in _CHANGEABLE
+            or (name.opens and " " not in name.text)
+        ):
             continue
         if name.text not in exchanged:
             other = passage.lexicon.other(name.text, name.look, passage.text, rng)
@@ -161,6 +167,13 @@ def advice(passage: Passage, rng: np.random.Generator) -> list[Edit]:
 def findings(passage: Passage, rng: np.random.Generator) -> list[Edit]:
     """Causes, associations and orders in time reversed."""
     return _phrases(passage, _FINDING)
+
+
+def _subject(passage: Passage) -> str | None:
+    """The name that the text is about: another one in its place would change the subject, not the statement."""
+    counts = Counter(name.text for name in passage.names)
+    (name, count), *others = counts.most_common() or [("", 0)]
+    return name if count > 1 and others else None
 
 
 def _phrases(passage: Passage, table: tuple[tuple[str, str], ...]) -> list[Edit]:

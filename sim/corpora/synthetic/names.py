@@ -36,7 +36,8 @@ _WORKS = (
 )  # fmt: skip
 _STRUCTURES = ("{} Bridge", "{} Tunnel", "{} Dam", "{} Viaduct", "{} Lighthouse", "{} Canal")
 _INSTITUTES = (
-    "Academy of {}", "{} Institute", "College of {}", "{} School of Arts", "University of {}", "{} Conservatory"
+    "Academy of {}", "{} Institute", "College of {}", "{} School of Arts", "University of {}",
+    "{} Conservatory",
 )  # fmt: skip
 _CONDITIONS = ("{} fever", "{} syndrome", "{} palsy", "{} disease", "{} anemia", "{} dermatitis")
 _POOL = 400
@@ -82,13 +83,8 @@ class Names:
 
     def _make_pool(self, kind: str) -> tuple[str, ...]:
         rng = Random(derive_seed(self._seed, "pool", kind))
-        ending = {
-            "person": "surname",
-            "town": "place",
-            "institute": "place",
-            "firm": "firm",
-            "substance": "drug",
-        }
+        ending = {"person": "surname", "town": "place", "institute": "place"}
+        ending |= {"firm": "firm", "substance": "drug"}
         made: dict[str, None] = {}
         while len(made) < _POOL:
             stem = self._stem(ending.get(kind, "thing"), 3_000_000 + rng.randrange(10**6))

@@ -59,7 +59,7 @@ PERSON = Kind(
             {S} studied at the {v}.
             {P} degree came from the {v}.
             The {v} counts {S} among its graduates.
-            At the {v} {S} completed a course of study.
+            At the {v}, {S} completed a course of study.
             {S} was enrolled at the {v}.
             It was the {v} that {S} attended as a student.
             """, """
