@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from aggregator.answer import Answer, Verification
@@ -12,21 +12,26 @@ from aggregator.audit import TrailLog
 from aggregator.config import AllFiltered
 from aggregator.fan_out import FanOut, Gathered
 from aggregator.fusion import fuse
-from aggregator.hooks import CHECK_FAILED, audit, guard
+from aggregator.hooks import CHECK_FAILED, QUERY_REFUSED, audit, guard
 from aggregator.journey import Journey
 from aggregator.reputation import Reputation
 from aggregator.stages import Auditor, Guard, keeps_reputation
 from core import bounds
 from core.embedding.base import Embedder
 from core.errors import ConfigError, RefusedError, StageError, WireError
-from core.pipeline import Pipeline
+from core.pipeline import Pipeline, narrow
 from core.reader import Reader, ReadRequest
-from core.records import Query, RetrievedDocument, SourceReply
+from core.records import PrivacyRequest, Query, RetrievedDocument, SourceReply
 from core.seeding import derive_seed
 from core.stage import StageInput
+from core.verdict import Action
 
 if TYPE_CHECKING:
+    from aggregator.orchestration import Orchestrator
     from core.tls import TlsFiles
+
+# replies that were gathered before, or how to gather them with the privacy that a plan asks for
+Prepared = Gathered | Callable[[PrivacyRequest | None], Gathered]
 
 NO_DOCUMENTS = "No source returned a document for this question."
 ALL_REJECTED = "Every retrieved document was rejected as not credible, so the question is not answered."
@@ -49,6 +54,8 @@ class Aggregator:
         all_filtered: what happens where every document was dropped: `refuse` or `unfiltered`.
         seed: what every draw descends from; a secret of the aggregator where sources are hostile.
         trail_log: where the trail of every round is appended; None writes none.
+        orchestrator: chooses further stages for each question; `pipeline`, `guards` and `auditors` run
+            in any case. None runs those alone.
     """
 
     def __init__(
@@ -65,6 +72,7 @@ class Aggregator:
         all_filtered: AllFiltered = "refuse",
         seed: int = 0,
         trail_log: TrailLog | None = None,
+        orchestrator: Orchestrator | None = None,
     ) -> None:
         if all_filtered not in ("refuse", "unfiltered"):
             raise ConfigError(f"all_filtered must be refuse or unfiltered, not {all_filtered!r}")
@@ -81,6 +89,7 @@ class Aggregator:
         self.all_filtered = all_filtered
         self.seed = seed
         self.trail_log = trail_log
+        self.orchestrator = orchestrator
         self._rounds = itertools.count()
         self._verifiers = {p.stage.name for p in pipeline.stages if keeps_reputation(p.stage)}
 
@@ -114,7 +123,7 @@ class Aggregator:
         request_id: str | None = None,
         user_id: str = "",
         options: Sequence[str] = (),
-        gathered: Gathered | None = None,
+        gathered: Prepared | None = None,
     ) -> Answer:
         """Answer `question` from the documents that survive every stage.
 
@@ -123,7 +132,8 @@ class Aggregator:
             request_id: name of the round on the wire; drawn where None.
             user_id: whoever asks; stays inside the aggregator.
             options: the answers that a forced-choice reader chooses from.
-            gathered: replies that were gathered before, in place of a fan-out.
+            gathered: replies that were gathered before, in place of a fan-out; or a function that
+                gathers them with the privacy asked for.
 
         Raises:
             WireError: the question is empty, too long or not UTF-8, or top_k is out of range.
@@ -133,11 +143,12 @@ class Aggregator:
         journey = self._set_out(question, request_id, user_id)
         try:
             guard(self.guards, journey)
+            self._plan(journey)
             replies = self._gather(journey, top_k, gathered)
             self._fuse(journey, replies)
             self._verify(journey)
             self._read(journey, options)
-            audit(self.auditors, journey)
+            audit((*self.auditors, *journey.auditors), journey)
         except RefusedError as refusal:
             journey.refuse(str(refusal))
         self._learn(journey)
@@ -149,6 +160,7 @@ class Aggregator:
         """Judge documents that the caller retrieved, in each source's own order.
 
         The reputation changes only with `learn`: who brings documents can blame any source for them.
+        Nothing is orchestrated here: the configured stages run, and they alone.
 
         Raises:
             WireError: a document is out of bounds, stands twice, or there is none.
@@ -175,6 +187,8 @@ class Aggregator:
         if self.fan_out is not None:
             self.fan_out.close()
         self.reputation.close()
+        if self.orchestrator is not None:
+            self.orchestrator.close()
         if self.trail_log is not None:
             self.trail_log.close()
 
@@ -189,17 +203,34 @@ class Aggregator:
             journey.before = self.reputation.reliability(self.fan_out.source_ids)
         return journey
 
-    def _gather(self, journey: Journey, top_k: int, gathered: Gathered | None) -> Sequence[SourceReply]:
+    def _plan(self, journey: Journey) -> None:
+        """First pass of the orchestrator: what is asked of the sources, or a refusal."""
+        if self.orchestrator is None:
+            return
+        with journey.timed("plan"):
+            journey.orchestration = self.orchestrator.before_retrieval(journey.query)
+        if journey.orchestration.refused:
+            journey.warnings.append(f"refused: {journey.orchestration.before_plan.explain()}")
+            raise RefusedError(QUERY_REFUSED)
+
+    def _gather(self, journey: Journey, top_k: int, gathered: Prepared | None) -> Sequence[SourceReply]:
         """Ask all sources at once; what fails is noted as data."""
-        if gathered is not None:
-            journey.book_elsewhere("fan_out", gathered.milliseconds)
-        elif self.fan_out is None:
-            raise ConfigError("this aggregator has no sources: pass what was gathered")
+        privacy = None if journey.orchestration is None else journey.orchestration.privacy
+        if gathered is None:
+            if self.fan_out is None:
+                raise ConfigError("this aggregator has no sources: pass what was gathered")
+            found = self.fan_out.gather(journey.query, top_k, privacy)
+            journey.book("fan_out", found.milliseconds)
         else:
-            gathered = self.fan_out.gather(journey.query, top_k)
-            journey.book("fan_out", gathered.milliseconds)
-        journey.failures = gathered.failures
-        return gathered.replies
+            if isinstance(gathered, Gathered):
+                found = gathered
+                if privacy is not None:
+                    journey.warnings.append("privacy was planned, but the replies had been gathered before")
+            else:
+                found = gathered(privacy)
+            journey.book_elsewhere("fan_out", found.milliseconds)
+        journey.failures = found.failures
+        return found.replies
 
     def _fuse(self, journey: Journey, replies: Sequence[SourceReply]) -> None:
         """One ordered list of distinct texts; and what is known of their sources before the round."""
@@ -221,18 +252,36 @@ class Aggregator:
             reliability=dict(journey.before),
             seed=derive_seed(journey.seed, "stages"),
         )
+        left = self._run(self.pipeline, journey, given)
+        if self.orchestrator is not None and journey.orchestration is not None:
+            left = self._run(self._planned(self.orchestrator, journey, given), journey, left)
+        journey.kept = tuple(sorted(left.documents, key=lambda document: document.rank))
+
+    def _planned(self, orchestrator: Orchestrator, journey: Journey, given: StageInput) -> Pipeline:
+        """Second pass of the orchestrator: the stages that its plan adds to the configured ones."""
+        assert journey.orchestration is not None
+        scores = {d.key: d.credibility for d in journey.judged() if d.credibility is not None}
+        with journey.timed("plan"):
+            journey.orchestration, chosen = orchestrator.after_retrieval(journey.orchestration, given, scores)
+        journey.auditors = chosen.auditors
+        return chosen.pipeline
+
+    def _run(self, pipeline: Pipeline, journey: Journey, given: StageInput) -> StageInput:
+        """Run `pipeline` and note its trail; returns what the next one is given."""
         try:
-            result = self.pipeline.run(given)
+            result = pipeline.run(given)
         except StageError as error:
-            hook = next(p.hook for p in self.pipeline.stages if p.stage.name == error.stage)
+            hook = next(p.hook for p in pipeline.stages if p.stage.name == error.stage)
             journey.note_failure(error.stage, hook, error)
             raise RefusedError(CHECK_FAILED) from error
         journey.stages.extend(result.trail)
-        journey.kept = tuple(sorted(result.documents, key=lambda document: document.rank))
-        for record in result.trail:
+        for place, record in zip(pipeline.stages, result.trail, strict=True):
             journey.book("verify" if record.stage in self._verifiers else "stages", record.milliseconds)
             if record.error is not None:
                 journey.warnings.append(f"stage {record.stage!r} failed and judged nothing")
+            if getattr(place.stage, "withholds", False):
+                journey.withheld.update(v.key for v in record.verdicts if v.action is Action.DROP)
+        return narrow(given, result.documents)
 
     def _read(self, journey: Journey, options: Sequence[str]) -> None:
         """Answer from the first kept documents."""
@@ -240,10 +289,10 @@ class Aggregator:
         if not journey.fused.candidates:
             raise RefusedError(NO_DOCUMENTS)
         if not documents:
-            if self.all_filtered == "refuse":
+            documents = tuple(c for c in journey.fused.candidates if c.key not in journey.withheld)
+            if self.all_filtered == "refuse" or not documents:
                 raise RefusedError(ALL_REJECTED)
             journey.warnings.append("every document was rejected: answered from the unfiltered documents")
-            documents = journey.fused.candidates
         journey.read = documents[: self.reader_k]
         seed = derive_seed(journey.seed, "read")
         with journey.timed("read"):
@@ -257,6 +306,9 @@ class Aggregator:
         means = {} if self._verifiers else journey.source_means()
         if means:
             self.reputation.update(means)
+        if self.orchestrator is not None and journey.orchestration is not None:
+            masked = journey.text != journey.reading.text and bool(journey.read)
+            self.orchestrator.conclude(journey.query, journey.orchestration, masked=masked)
 
     def _arrive(self, journey: Journey) -> Answer:
         answer = journey.answer(self.reputation.reliability(journey.before))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from core.pipeline import StageRecord
 from core.records import Candidate, DocumentKey, Query, SourceFailure
@@ -58,7 +59,9 @@ class Answer(Verification):
 
     `text` is a refusal sentence where `refused`, and empty where the reader `abstained`. `read` holds
     the documents that the reader saw. `latencies` has the keys guard, fan_out, fuse, verify (the
-    stages that keep the reputation), stages (all others), read, audit and total.
+    stages that keep the reputation), stages (all others), read, audit and total, and plan where defenses
+    are orchestrated. `orchestration` holds then both passes of the control plane as plain JSON: signals,
+    risk, plan and its reasons; it is empty otherwise.
     """
 
     text: str = ""
@@ -69,3 +72,4 @@ class Answer(Verification):
     read: tuple[DocumentKey, ...] = ()
     llm_calls: int = 0
     scores: tuple[float, ...] = ()
+    orchestration: Mapping[str, Any] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from aggregator.audit import TrailLog
 from aggregator.config import AggregatorConfig, StageSpec
 from aggregator.fan_out import FanOut
 from aggregator.llm import open_llm
+from aggregator.policies import open_policy, split
 from aggregator.readers import open_reader
 from aggregator.reputation import Reputation
 from aggregator.stages import build_stages
@@ -37,7 +38,8 @@ def assemble(config: AggregatorConfig, tls: TlsFiles | None = None) -> Aggregato
         momentum=config.momentum,
     )
     resources = Resources(embedder=embedder, llm=llm, seed=config.seed)
-    stages = build_stages(with_checkpoint(config), resources, reputation)
+    floor, policy = split(with_checkpoint(config))
+    stages = build_stages(floor, resources, reputation)
     return Aggregator(
         FanOut.connect(config.sources, tls, config.deadline_s),
         stages.pipeline,
@@ -50,6 +52,9 @@ def assemble(config: AggregatorConfig, tls: TlsFiles | None = None) -> Aggregato
         all_filtered=config.all_filtered,
         seed=config.seed,
         trail_log=None if state is None else TrailLog(state / "trail.jsonl"),
+        orchestrator=None
+        if policy is None
+        else open_policy(policy, resources, reputation, floor=floor, state=state),
     )
 
 

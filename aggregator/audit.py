@@ -49,6 +49,7 @@ def trail(answer: Answer) -> dict[str, Any]:
         "abstained": answer.abstained,
         "read": [list(key) for key in answer.read],
         "warnings": list(answer.warnings),
+        **({"orchestration": dict(answer.orchestration)} if answer.orchestration else {}),
         "reliability": {
             source: {"before": before, "after": answer.reliability_after.get(source, before)}
             for source, before in answer.reliability_before.items()

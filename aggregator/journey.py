@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from aggregator.answer import Answer, JudgedDocument, Verification
 from aggregator.fusion import Fused
@@ -13,6 +14,10 @@ from core.reader import Reading
 from core.records import Candidate, DocumentKey, Query, SourceFailure
 from core.stage import Hook
 from core.verdict import Action
+
+if TYPE_CHECKING:
+    from aggregator.orchestration import Orchestration
+    from aggregator.stages import Auditor
 
 
 class Journey:
@@ -38,6 +43,9 @@ class Journey:
         self.refused = False
         self.warnings: list[str] = []
         self.before: Mapping[str, float] = {}
+        self.orchestration: Orchestration | None = None
+        self.auditors: tuple[Auditor, ...] = ()
+        self.withheld: set[DocumentKey] = set()
         self.latencies: dict[str, float] = {}
         self._start = time.perf_counter()
         self._elsewhere = 0.0
@@ -126,6 +134,7 @@ class Journey:
             read=tuple(candidate.key for candidate in self.read),
             llm_calls=self.reading.llm_calls,
             scores=self.reading.scores,
+            orchestration={} if self.orchestration is None else self.orchestration.trail(),
         )
 
     def sources(self) -> list[str]:

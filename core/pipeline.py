@@ -83,7 +83,7 @@ class Pipeline:
                     place.stage.name, place.hook, tuple(result.verdicts), elapsed, error, dict(result.notes)
                 )
             )
-            given = _narrow(given, tuple(result.documents))
+            given = narrow(given, tuple(result.documents))
         return PipelineResult(given.documents, tuple(trail))
 
 
@@ -122,7 +122,7 @@ def check_contract(name: str, given: Sequence[Candidate], result: StageResult) -
             raise ContractError(name, f"changed {key} beyond text and weight")
 
 
-def _narrow(given: StageInput, documents: tuple[Candidate, ...]) -> StageInput:
+def narrow(given: StageInput, documents: tuple[Candidate, ...]) -> StageInput:
     """`given` for the next stage: survivors only, their vectors with them.
 
     A rewritten text keeps no vector of the old one: vectors are dropped then, and the next stage

@@ -42,6 +42,7 @@ class InjectionGuardStage:
 
     name = "injection_guard"
     hook = Hook.PRE_GENERATION
+    withholds = True  # what it drops stays hidden, also where everything else was dropped
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ from core.stage import AnswerDecision, Hook, Resources
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
 WITHHELD = "[withheld]"
+REFUSAL = "The answer would recite a stored document, so it is withheld."
 _MAX_WORDS = 4000
 
 
@@ -62,9 +63,9 @@ class LeakageAuditStage:
             "share": covered / total if total else 0.0,
         }
         if not runs:
-            return AnswerDecision(answer, reason="passed", evidence=evidence)
+            return AnswerDecision(answer, evidence=evidence)
         if self.config.action == "refuse" or evidence["share"] > self.config.max_share:
-            return AnswerDecision("", refused=True, reason="recitation", evidence=evidence)
+            return AnswerDecision(REFUSAL, refused=True, reason="recitation", evidence=evidence)
         return AnswerDecision(
             _masked(answer, runs, self.config.context), reason="recitation_masked", evidence=evidence
         )

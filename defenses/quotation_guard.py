@@ -37,6 +37,7 @@ class QuotationGuardStage:
 
     name = "quotation_guard"
     hook = Hook.PRE_GENERATION
+    withholds = True  # what it drops stays hidden, also where everything else was dropped
 
     def __init__(
         self,

@@ -27,6 +27,10 @@ class Strategist(Protocol):
 
     def plan(self, profile: RiskProfile, trust: float, phase: Phase) -> DefensePlan: ...
 
+    def vocabulary(self) -> tuple[PlannedStage, ...]:
+        """Every stage that a plan may name, so that a missing one shows at start-up."""
+        ...
+
 
 class StrategistConfig(StrictModel):
     """Thresholds on likelihoods and what is done beyond them; the values are ours (NOT PUBLISHED).
@@ -56,11 +60,30 @@ class StrategistConfig(StrictModel):
     audit_span_strict: int = Field(default=12, ge=5)
 
 
+class FixedStrategist:
+    """The same plan for every question, whatever the risk: the paper's static and targeted policies."""
+
+    def __init__(self, before: DefensePlan, after: DefensePlan) -> None:
+        self._plans = {"before": before, "after": after}
+
+    def plan(self, profile: RiskProfile, trust: float, phase: Phase) -> DefensePlan:
+        return self._plans[phase]
+
+    def vocabulary(self) -> tuple[PlannedStage, ...]:
+        return self._plans["after"].stages
+
+
 class RuleStrategist:
     """The default: thresholds moved by trust, tightened by the threat level."""
 
     def __init__(self, config: StrategistConfig | None = None) -> None:
         self.config = config or StrategistConfig()
+
+    def vocabulary(self) -> tuple[PlannedStage, ...]:
+        worst = RiskProfile(Level.CRITICAL, 1.0, 1.0, 1.0, 1.0)
+        return (
+            self._after(worst, 0.0, strict=True).stages + self._after(RiskProfile(), 0.5, strict=False).stages
+        )
 
     def threshold(self, base: float, trust: float, strict: bool) -> float:
         """`base` moved by `trust` and, where the stricter plan is due, lowered; within [.05, .95]."""
@@ -162,6 +185,9 @@ class LLMStrategist:
     def failures(self) -> Mapping[str, int]:
         """How many answers were not used, by reason."""
         return self.controller.failures
+
+    def vocabulary(self) -> tuple[PlannedStage, ...]:
+        return self.rules.vocabulary()
 
     def plan(self, profile: RiskProfile, trust: float, phase: Phase) -> DefensePlan:
         data = {

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.records import Candidate, DocumentKey, Query
-from defenses.leakage_audit import WITHHELD, LeakageAuditStage, longest_common_span, recited
+from defenses.leakage_audit import REFUSAL, WITHHELD, LeakageAuditStage, longest_common_span, recited
 
 DOCUMENT = Candidate(DocumentKey("s", "d"), " ".join(f"word{i}" for i in range(40)))
 QUERY = Query("anything")
@@ -14,7 +14,7 @@ QUERY = Query("anything")
 
 def test_short_overlap_passes() -> None:
     decision = LeakageAuditStage({"max_span": 10}).run(QUERY, "word1 word2 word3 says he", [DOCUMENT])
-    assert decision.reason == "passed"
+    assert decision.reason == ""
     assert decision.text == "word1 word2 word3 says he"
 
 
@@ -32,7 +32,7 @@ def test_refuse() -> None:
     stage = LeakageAuditStage({"max_span": 10, "action": "refuse"})
     decision = stage.run(QUERY, DOCUMENT.text, [DOCUMENT])
     assert decision.refused
-    assert decision.text == ""
+    assert decision.text == REFUSAL
     mostly = LeakageAuditStage({"max_span": 10, "max_share": 0.5}).run(QUERY, DOCUMENT.text, [DOCUMENT])
     assert mostly.refused
 
