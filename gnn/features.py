@@ -22,7 +22,7 @@ COHESION_TOP = 3
 RELEVANCE_BETA = 0.5
 
 
-def log_ratio(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_ratio(x: NDArray[np.floating]) -> NDArray[np.float64]:
     """Eq. 17, ln(1 + x / median), for x >= 0; a zero median counts as 1, so that nothing divides by it."""
     median = float(np.median(x)) if len(x) else 1.0
     return np.log1p(x / (median if median > 0 else 1.0))

@@ -46,7 +46,7 @@ class Scored:
 
     credibility: NDArray[np.float64]
     reliability: dict[str, float]
-    state: SourceBeliefs
+    state: Any
     evidence: tuple[Mapping[str, float], ...]
     content_logit: NDArray[np.float64]
 

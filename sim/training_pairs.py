@@ -21,8 +21,9 @@ from gnn.relations.scorer import AGREE, CONFLICT, NEUTRAL
 from gnn.round import document_sentences
 from sim.attacks.reword import reword
 from sim.attacks.tamper import tamper
-from sim.attacks.view import view_of
+from sim.attacks.view import CorpusView, view_of
 from sim.corpora.records import Corpus
+from sim.rounds import PreparedCorpus
 
 _VERSIONS = 3
 _DOCUMENTS = 3
@@ -48,11 +49,11 @@ class _Version:
 
 
 def labelled_pairs(
-    corpus: Corpus, questions: Sequence[str], embedder: Embedder, seed: int
+    prepared: PreparedCorpus, questions: Sequence[str], embedder: Embedder, seed: int
 ) -> Iterator[LabelledPairs]:
     """Pairs of one small round for each question; documents are the question's nearest ones."""
+    corpus, vectors = prepared.corpus, prepared.vectors
     texts = [document.text for document in corpus.documents]
-    vectors = embedder.embed(texts)
     asked = embedder.embed(list(questions))
     view = view_of(corpus)
     nearest = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")
@@ -95,7 +96,7 @@ def _spread(
 
 
 def _version(
-    text: str, document: int, other_wording: bool, altered: bool, view: object, rng: np.random.Generator
+    text: str, document: int, other_wording: bool, altered: bool, view: CorpusView, rng: np.random.Generator
 ) -> _Version | None:
     """A telling of `text`; None where an edit moved the sentence boundaries."""
     original = document_sentences(text)[:_MOST_SENTENCES]
@@ -103,9 +104,7 @@ def _version(
     base = document_sentences(joined)
     told = base
     if altered:
-        told = document_sentences(
-            tamper(joined, view.domain, rng, view.lexicon, None)  # type: ignore[attr-defined]
-        )
+        told = document_sentences(tamper(joined, view.domain, rng, view.lexicon))
         if len(told) != len(base):
             return None
     facts = [

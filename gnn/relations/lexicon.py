@@ -4,7 +4,8 @@ from __future__ import annotations
 
 NEGATIONS = frozenset(
     """no not never none nobody nothing neither nor cannot without lack lacks lacked lacking fail fails failed
-    n't isn't aren't wasn't weren't don't doesn't didn't won't wouldn't can't couldn't shouldn't hasn't haven't
+    n't isn't aren't wasn't weren't don't doesn't didn't won't wouldn't can't couldn't shouldn't hasn't
+    haven't
     hadn't unlikely hardly rarely seldom false incorrect untrue absent absence negative refuse refuses refused
     deny denies denied""".split()
 )
@@ -18,7 +19,8 @@ UP = frozenset(
 )
 DOWN = frozenset(
     """decrease decreases decreased decreasing fall falls fell fallen falling shrink shrinks shrank decline
-    declines declined declining lower low fewer less smaller shorter worse worsen worsens worsening below under
+    declines declined declining lower low fewer less smaller shorter worse worsen worsens worsening below
+    under
     reduce reduces reduced reducing reduction drop drops dropped diminish diminished least minimum inferior
     negative contract contracted weaken weakened weakens down slower later younger lose loses lost loss losses
     harmful suppress suppresses suppressed inhibit inhibits inhibited block blocks blocked weaker lighter
@@ -96,7 +98,7 @@ UNITS = {
     "minute": "min",
     "minutes": "min", "min": "min",
     "second": "s", "seconds": "s", "dollar": "$", "dollars": "$", "$": "$",
-    "usd": "$", "euro": "€", "euros": "€", "€": "€", "pound": "£", "pounds": "£", "£": "£", 
+    "usd": "$", "euro": "€", "euros": "€", "€": "€", "pound": "£", "pounds": "£", "£": "£",
     "people": "people",
     "inhabitants": "people", "residents": "people", "patients": "patients", "patient": "patients",
     "subjects": "patients", "participants": "patients", "times": "x", "fold": "x", "employees": "employees",

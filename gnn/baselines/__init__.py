@@ -1,0 +1,1 @@
+"""Models that the default is compared with, on the same relations and rounds."""

@@ -1,0 +1,375 @@
+"""Trains the credibility model: relation scorer, content channel, network, calibration; resumable.
+
+Each step writes its result below the output folder and is skipped when it is there already and was made
+with the same settings, so that an interrupted training goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from core.config import StrictModel
+from core.embedding.base import Embedder
+from core.paths import write_atomic
+from core.seeding import derive_seed, generator
+from core.text import content_hash
+from gnn.baselines.trees import fit_trees
+from gnn.calibration import clean_threshold, expected_calibration_error, fit_platt
+from gnn.categories import DEFAULT_CATEGORIES
+from gnn.checkpoint import Checkpoint
+from gnn.content import content_features
+from gnn.fit import fit_mlp
+from gnn.graph import Graph, build_graph
+from gnn.model import NetworkConfig
+from gnn.models import document_rows
+from gnn.network import export
+from gnn.paper import PaperGraph, category_vectors, paper_graph
+from gnn.paper_model import PaperConfig
+from gnn.paper_training import export_paper, train_paper
+from gnn.relations.scorer import MLP, LexicalRelationScorer
+from gnn.scorer import SCHEMAS
+from gnn.signals import Channels, sigmoid
+from gnn.training import GraphSample, predict, train_network
+from sim.corpora import load_corpus
+from sim.corpora.records import Corpus, select_questions
+from sim.rounds import PreparedCorpus, prepare
+from sim.training_pairs import labelled_pairs
+from sim.training_rounds import (
+    BENIGN,
+    MALICIOUS,
+    UNLABELLED,
+    LabelledRound,
+    Split,
+    draw_episodes,
+    episode_rounds,
+    questions_of,
+)
+
+Report = Callable[[str], None]
+_FIRST = "r000000"  # request id that opens an episode
+
+
+class TrainingConfig(StrictModel):
+    """Sizes of a training run.
+
+    `documents`: used of each data set, those that answer its questions first; `pair_questions`: small
+    rounds per data set for the relation scorer; `episodes` per data set, of `rounds` rounds each, for
+    the other parts; `clean_cost`: share of clean documents that the content threshold rejects;
+    `baselines`: whether the paper's network and the row models are trained too.
+    """
+
+    seed: int = 0
+    documents: int = Field(default=1500, ge=50)
+    pair_questions: int = Field(default=120, ge=4)
+    episodes: int = Field(default=40, ge=8)
+    validation_episodes: int = Field(default=16, ge=8)
+    rounds: int = Field(default=8, ge=1)
+    clean_cost: float = Field(default=0.01, gt=0.0, lt=0.5)
+    hidden: int = Field(default=48, ge=8)
+    heads: int = Field(default=4, ge=1)
+    epochs: int = Field(default=30, ge=1)
+    paper_epochs: int = Field(default=8, ge=1)
+    baselines: bool = True
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A finished checkpoint and the figures of its validation rounds."""
+
+    checkpoint: Checkpoint
+    figures: dict[str, float]
+
+
+class Trainer:
+    """Runs the steps of a training over several data sets.
+
+    Args:
+        corpora: data sets, each with at least a few training questions.
+        embedder: cached; the time of a first run goes mostly there.
+        out: folder for intermediate results, None keeps nothing.
+        report: told each step.
+    """
+
+    def __init__(
+        self,
+        corpora: Sequence[Corpus],
+        embedder: Embedder,
+        config: TrainingConfig,
+        out: Path | None = None,
+        report: Report = lambda line: None,
+    ) -> None:
+        self.config = config
+        self.embedder = embedder
+        self.report = report
+        self.out = out
+        self.prepared: list[PreparedCorpus] = []
+        for corpus in corpora:
+            report(f"embedding {corpus.name}: {len(corpus.documents)} documents")
+            self.prepared.append(prepare(corpus, embedder))
+
+    def run(self) -> Trained:
+        """Train everything and return the checkpoint with its validation figures."""
+        relations = self.relations()
+        content, threshold = self.content()
+        return self.network(relations, content, threshold)
+
+    def relations(self) -> MLP:
+        """The relation scorer's network, from labelled sentence pairs."""
+        stored = self._load("relations")
+        if stored is not None:
+            return MLP.from_arrays(stored, "relations")
+        scorer = LexicalRelationScorer(_untrained_relations())
+        rows, labels, held = [], [], []
+        for prepared in self.prepared:
+            for split, share in (("train", 1.0), ("validation", 0.25)):
+                questions = questions_of(prepared, split)  # type: ignore[arg-type]
+                rng = generator(self.config.seed, "pair questions", prepared.corpus.name, split)
+                wanted = int(self.config.pair_questions * share)
+                chosen = [questions[i].text for i in rng.permutation(len(questions))[:wanted]]
+                for pairs in labelled_pairs(
+                    prepared, chosen, self.embedder, derive_seed(self.config.seed, "pairs", split)
+                ):
+                    rows.append(scorer.features(pairs.left, pairs.right, pairs.context))
+                    labels.append(pairs.label)
+                    held.append(np.full(len(pairs.label), split == "validation"))
+            self.report(f"sentence pairs after {prepared.corpus.name}: {sum(map(len, labels))}")
+        x, y, validation = np.concatenate(rows), np.concatenate(labels), np.concatenate(held)
+        counts = np.bincount(y, minlength=3)
+        weight = (len(y) / (3 * np.maximum(1, counts)))[y].astype(np.float32) ** 0.5
+        network = fit_mlp(
+            x, y, hidden=(48, 24), classes=3, seed=derive_seed(self.config.seed, "relations"),
+            weight=weight, validation=validation, epochs=60, decay=1e-3,
+        )  # fmt: skip
+        guessed = network(x[validation]).argmax(axis=1)
+        self.report(
+            "relation scorer, validation recall neutral/agree/conflict: "
+            + " / ".join(f"{(guessed[y[validation] == c] == c).mean():.3f}" for c in range(3))
+        )
+        self._save("relations", network.to_arrays("relations"))
+        return network
+
+    def content(self) -> tuple[MLP, float]:
+        """The content network and its threshold at the stated clean cost."""
+        stored = self._load("content")
+        if stored is not None:
+            return MLP.from_arrays(stored, "content"), float(stored["threshold"])
+        x, y, weight, validation, clean = [], [], [], [], []
+        for held, labelled in self._all_rounds():
+            if labelled.attacked and not labelled.injected:
+                continue  # never trained on tampering: a tampered document looks honest by itself
+            given = labelled.prepared
+            features = content_features(
+                given.question, given.texts, given.sentences, given.sentence_vectors,
+                given.vectors, given.question_vector, given.holders,
+            )  # fmt: skip
+            sound = labelled.labels != MALICIOUS
+            x.append(features)
+            y.append(sound)
+            weight.append(np.where(sound, 0.5 / max(1, sound.sum()), 0.5 / max(1, (~sound).sum())))
+            validation.append(np.full(len(sound), held))
+            if held:
+                clean.append((len(x) - 1, sound))
+        features = np.concatenate(x)
+        network = fit_mlp(
+            features, np.concatenate(y).astype(np.int64), hidden=(32,), classes=1,
+            seed=derive_seed(self.config.seed, "content"), weight=np.concatenate(weight).astype(np.float32),
+            validation=np.concatenate(validation), epochs=80, decay=1e-3,
+        )  # fmt: skip
+        logits = np.concatenate([network(x[i])[:, 0][sound] for i, sound in clean]).astype(np.float64)
+        threshold = clean_threshold(logits, self.config.clean_cost)
+        self._save("content", {**network.to_arrays("content"), "threshold": np.array(threshold)})
+        return network, threshold
+
+    def network(self, relations: MLP, content: MLP, threshold: float) -> Trained:
+        """The graph network on top of the channels, and the calibration of its probabilities."""
+        channels = Channels(LexicalRelationScorer(relations), content)
+        samples: dict[bool, list[GraphSample]] = {False: [], True: []}
+        for held, labelled, graph in self.graphs(channels, threshold):
+            samples[held].append(GraphSample(graph, labelled.labels))
+        sizes = NetworkConfig(hidden=self.config.hidden, heads=self.config.heads)
+        model = train_network(
+            samples[False], samples[True], sizes, epochs=self.config.epochs,
+            seed=derive_seed(self.config.seed, "network"), report=self.report,
+        )  # fmt: skip
+        logits = np.concatenate([predict(model, s.graph) for s in samples[True]])
+        labels = np.concatenate([s.labels for s in samples[True]])
+        known = labels != UNLABELLED
+        slope, offset = fit_platt(logits[known], labels[known] == BENIGN)
+        offset = 0.0  # a decision at logit 0 stays a decision at probability .5
+        probability = sigmoid(slope * logits[known] + offset)
+        truth = labels[known] == BENIGN
+        figures = {
+            "validation_tpr": float((probability[truth] >= 0.5).mean()),
+            "validation_tnr": float((probability[~truth] < 0.5).mean()),
+            "validation_ece": expected_calibration_error(probability, truth),
+        }
+        meta = {
+            "schemas": SCHEMAS,
+            "threshold": threshold,
+            "network": sizes.to_dict(),
+            "calibration": {"slope": slope, "offset": offset},
+            "embedder": self.embedder.identity,
+            "training": {
+                "data": [p.corpus.name for p in self.prepared],
+                "seed": self.config.seed,
+                "config": self.config.model_dump(),
+                "figures": figures,
+            },
+        }
+        arrays: dict[str, NDArray[Any]] = {
+            **relations.to_arrays("relations"),
+            **content.to_arrays("content"),
+            **export(model),
+        }
+        if self.config.baselines:
+            arrays.update(self._row_models(samples[False]))
+            paper, sizes_of_paper = self._paper()
+            arrays.update(paper)
+            meta["paper"] = sizes_of_paper
+        return Trained(Checkpoint(arrays, meta), figures)
+
+    def _row_models(self, samples: Sequence[GraphSample]) -> dict[str, NDArray[Any]]:
+        """Logistic regression and boosted trees on single documents, the same inputs as the network's."""
+        rows = np.concatenate([document_rows(s.graph.documents, s.graph.base) for s in samples])
+        labels = np.concatenate([s.labels for s in samples])
+        weight = np.concatenate([_round_weight(s.labels) for s in samples])
+        known = labels != UNLABELLED
+        rows, sound, weight = rows[known], labels[known] == BENIGN, weight[known]
+        seed = derive_seed(self.config.seed, "row models")
+        logistic = fit_mlp(
+            rows, sound.astype(np.int64), hidden=(), classes=1, seed=seed, weight=weight.astype(np.float32),
+            epochs=40,
+        )  # fmt: skip
+        self.report("row models trained")
+        trees = fit_trees(rows, sound, weight, seed)
+        return {**logistic.to_arrays("logistic"), **trees.to_arrays("boosted-trees")}
+
+    def _paper(self) -> tuple[dict[str, NDArray[Any]], dict[str, float]]:
+        """The paper's network on the same training episodes."""
+        described = category_vectors(self.embedder, tuple(DEFAULT_CATEGORIES.values()))
+        episodes: list[list[tuple[PaperGraph, NDArray[np.int8]]]] = []
+        for held, labelled in self._all_rounds():
+            if held:
+                break
+            if not episodes or labelled.simulated.request_id == _FIRST:
+                episodes.append([])
+            episodes[-1].append((paper_graph(labelled.prepared, described), labelled.labels))
+        sizes = PaperConfig()
+        network = train_paper(
+            episodes, sizes, epochs=self.config.paper_epochs,
+            seed=derive_seed(self.config.seed, "paper"), report=self.report,
+        )  # fmt: skip
+        return {**export_paper(network), "paper_categories": described}, sizes.to_dict()
+
+    def graphs(self, channels: Channels, threshold: float) -> Iterator[tuple[bool, LabelledRound, Graph]]:
+        """Every training and validation round with its graph, beliefs carried through each episode."""
+        state = None
+        for held, labelled in self._all_rounds():
+            sources = labelled.prepared.sources
+            if state is None or labelled.simulated.request_id == _FIRST:
+                state = channels.start(sources)
+            signals = channels.run(labelled.prepared, state, threshold)
+            state = signals.prior
+            yield held, labelled, build_graph(signals)
+
+    def _all_rounds(self) -> Iterator[tuple[bool, LabelledRound]]:
+        """(validation?, round) of all episodes in a fixed order; texts come from the embedding cache."""
+        plans: tuple[tuple[Split, int], ...] = (
+            ("train", self.config.episodes),
+            ("validation", self.config.validation_episodes),
+        )
+        for split, count in plans:
+            episodes = draw_episodes(len(self.prepared), count, derive_seed(self.config.seed, split))
+            for k, episode in enumerate(episodes):
+                prepared = self.prepared[episode.dataset]
+                questions = questions_of(prepared, split)
+                for labelled in episode_rounds(
+                    episode, prepared, questions, self.embedder, self.config.rounds
+                ):
+                    yield split == "validation", labelled
+                if k % 16 == 15:
+                    self.report(f"{split} episodes: {k + 1} of {len(episodes)}")
+
+    def _key(self) -> str:
+        names = [(p.corpus.name, len(p.corpus.documents)) for p in self.prepared]
+        return content_hash(json.dumps([self.config.model_dump(), names, self.embedder.identity, SCHEMAS]))
+
+    def _load(self, step: str) -> dict[str, NDArray[Any]] | None:
+        if self.out is None:
+            return None
+        path = self.out / f"{step}.npz"
+        if not path.exists():
+            return None
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        if arrays.pop("key").tobytes().decode() != self._key():
+            return None
+        self.report(f"{step}: taken from {path}")
+        return arrays
+
+    def _save(self, step: str, arrays: dict[str, Any]) -> None:
+        if self.out is None:
+            return
+        buffer = io.BytesIO()
+        np.savez(buffer, **{**arrays, "key": np.frombuffer(self._key().encode(), np.uint8)})
+        write_atomic(self.out / f"{step}.npz", buffer.getvalue())
+
+
+def _untrained_relations() -> MLP:
+    from gnn.relations.features import N_FEATURES
+
+    return MLP(
+        np.zeros(N_FEATURES, np.float32),
+        np.ones(N_FEATURES, np.float32),
+        (np.zeros((N_FEATURES, 3), np.float32),),
+        (np.zeros(3, np.float32),),
+    )
+
+
+def _round_weight(labels: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Each class weighs the same within a round, as in the network's loss."""
+    sound, false = labels == BENIGN, labels == MALICIOUS
+    return np.where(sound, 0.5 / max(1, sound.sum()), 0.5 / max(1, false.sum()))
+
+
+def training_corpus(dataset: str, config: TrainingConfig) -> Corpus:
+    """The data set cut to `config.documents`, which bounds the time that embedding takes.
+
+    Documents that answer a question come first, by questions in the order of `select_questions`, then
+    others in file order; questions whose relevant documents were all cut go too.
+    """
+    corpus = load_corpus(dataset, n_documents=config.documents, seed=config.seed)
+    if len(corpus.documents) <= config.documents:
+        return corpus
+    wanted: dict[str, None] = {}
+    for question in select_questions(corpus):
+        for doc_id in sorted(corpus.qrels.get(question.query_id, ())):
+            if len(wanted) < config.documents * 2 // 3:
+                wanted[doc_id] = None
+    for document in corpus.documents:
+        if len(wanted) >= config.documents:
+            break
+        wanted.setdefault(document.doc_id, None)
+    questions = [
+        question
+        for question in corpus.questions
+        if question.query_id in corpus.poisons
+        or any(doc_id in wanted for doc_id in corpus.qrels.get(question.query_id, ()))
+    ]
+    return replace(
+        corpus,
+        documents=[document for document in corpus.documents if document.doc_id in wanted],
+        questions=questions,
+        groups=None
+        if corpus.groups is None
+        else [g for d, g in zip(corpus.documents, corpus.groups, strict=True) if d.doc_id in wanted],
+    )
