@@ -69,7 +69,7 @@ def serve(
         AggregatorConfig,
         config,
         {
-            "sources": None if source is None else _sources(source),
+            "sources": None if source is None else source_addresses(source),
             "listen": listen,
             "tls_cert": tls_cert,
             "tls_key": tls_key,
@@ -107,7 +107,7 @@ def serve(
         aggregator.close()
 
 
-def _sources(given: list[str]) -> dict[str, str]:
+def source_addresses(given: list[str]) -> dict[str, str]:
     """`ID=HOST:PORT` flags as a mapping.
 
     Raises:
