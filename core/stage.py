@@ -90,6 +90,15 @@ class DocumentStage(Protocol):
     def run(self, given: StageInput) -> StageResult: ...
 
 
+@runtime_checkable
+class SettlingStage(DocumentStage, Protocol):
+    """A stage that chooses something of its own (a threshold) on rounds known to be clean."""
+
+    def begin_warmup(self) -> None: ...
+
+    def end_warmup(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class QueryDecision:
     """What a query stage decided: go on with `query`, or refuse with a stable `reason`."""

@@ -15,7 +15,7 @@ from aggregator.stages import build_stages
 from core.embedding.base import Embedder
 from core.llm import LLM
 from core.reader import Reader
-from core.stage import Resources
+from core.stage import Resources, SettlingStage
 from sim.config import SINGLE_SOURCE, RunConfig
 
 
@@ -84,6 +84,9 @@ class ArmRun:
         self.reputation = Reputation(reputation)
         resources = Resources(embedder=embedder, llm=llm, seed=seed, cache_dir=str(cache_dir))
         stages = build_stages(stage_specs(config) if arm.defended else (), resources, self.reputation)
+        self._settling = [
+            place.stage for place in stages.pipeline.stages if isinstance(place.stage, SettlingStage)
+        ]
         self._top_k = config.top_k
         self._aggregator = Aggregator(
             None,
@@ -103,6 +106,16 @@ class ArmRun:
         return self._aggregator.ask(
             question, top_k=self._top_k, request_id=request_id, options=options, gathered=gathered
         )
+
+    def begin_warmup(self) -> None:
+        """Tell stages that settle on clean rounds that those begin."""
+        for stage in self._settling:
+            stage.begin_warmup()
+
+    def end_warmup(self) -> None:
+        """Tell them that the clean rounds are over."""
+        for stage in self._settling:
+            stage.end_warmup()
 
     def close(self) -> None:
         """Close the reputation."""

@@ -58,7 +58,7 @@ class RunConfig(StrictModel):
     checkpoint: Path | None = None
     embedder: str = "minilm"
     retriever: str = "dense"
-    deadline: float = Field(5.0, gt=0.0, le=600.0)
+    deadline: float = Field(30.0, gt=0.0, le=600.0)
     llm: str | None = None
     llm_options: dict[str, Any] = Field(default_factory=dict)
     ray_address: str | None = None

@@ -103,12 +103,18 @@ class TrialRun:
 
     def _warm_up(self, runs: Sequence[ArmRun]) -> None:
         """Clean rounds on which reputations and thresholds settle; nothing of them is counted."""
+        if not self._trial.warmup:
+            return
+        for run in runs:
+            run.begin_warmup()
         for i, question in enumerate(self._trial.warmup):
             name = request_id(self._trial.number, "warmup", str(i))
             gathered = self._gather(question.text, name, {})
             for run in runs:
                 if run.arm.defended:
                     run.ask(question.text, name, question.answers[:1], gathered)
+        for run in runs:
+            run.end_warmup()
 
     def _round(self, case: Case, runs: Sequence[ArmRun]) -> dict[str, RoundRecord]:
         gathered: dict[bool, Gathered] = {}
