@@ -1,0 +1,18 @@
+"""Benchmarks by name; a benchmark is a function of `BenchOptions` that returns `Result`s.
+
+Figures that are compared come from one run on one machine: a ratio is measured against its baseline
+there and then, and above 1 means better than the baseline.
+"""
+
+from __future__ import annotations
+
+from core.registry import Registry
+
+BENCHMARKS = Registry(
+    "benchmark",
+    "securecollarag.benchmarks",
+    {
+        "fan-out": "sim.bench.fan_out:run",
+    },
+    extra="sim",
+)
