@@ -105,8 +105,8 @@ class Orchestrator:
     ) -> None:
         self.sentinel = sentinel or RuleSentinel()
         self.strategist = strategist or RuleStrategist()
-        self.trust = trust or TrustStore()
-        self.history = history or QueryHistory()
+        self.trust = TrustStore() if trust is None else trust
+        self.history = QueryHistory() if history is None else history
         self.floor = floor
         self._resources = resources
         self._reputation = reputation
