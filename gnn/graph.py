@@ -12,9 +12,9 @@ from gnn.signals import Signals, logit
 
 DOCUMENT_FEATURES = (
     *CONTENT_FEATURES, "margin", "logit_verification", "logit_any_honest", "tampering", "agree_degree",
-    "conflict_degree", "holders_flagged", "lie_rate", "collusion",
+    "conflict_degree", "holders_suspect", "lie_rate", "collusion",
 )  # fmt: skip
-SOURCE_FEATURES = ("logit_honest", "flagged", "documents", "margin_min", "margin_mean", "tampering_mean")
+SOURCE_FEATURES = ("logit_honest", "suspicion", "documents", "margin_min", "margin_mean", "tampering_mean")
 EDGE_FEATURES = ("agree", "conflict", "cosine", "same_source", "holds", "held_by")
 SCHEMA = "graph/1/" + "+".join((*DOCUMENT_FEATURES, "|", *SOURCE_FEATURES, "|", *EDGE_FEATURES))
 _CLIP = 8.0
@@ -56,7 +56,7 @@ def build_graph(signals: Signals) -> Graph:
             signals.tampering,
             relations.agree.sum(axis=1),
             relations.conflict.sum(axis=1),
-            held @ signals.evidence.flagged / count,
+            held @ signals.evidence.suspicion / count,
             np.full(n, float(rate.reshape(2, -1).sum(axis=0) @ np.linspace(0, 1, rate.size // 2))),
             np.full(n, signals.beliefs.collusion()),
         ]
@@ -67,7 +67,7 @@ def build_graph(signals: Signals) -> Graph:
     sources = np.column_stack(
         [
             logit(honest),
-            signals.evidence.flagged,
+            signals.evidence.suspicion,
             returned / max(1, n),
             np.where(np.isfinite(lowest), lowest, 0.0),
             held.T @ signals.margin / safe,

@@ -42,7 +42,7 @@ class LargeSourceFilter(SourceFilter):
             return self.log_likelihood(labelings, evidence) + (labelings @ odds)[:, None] + column_prior
 
         limit = self.breakdown(m)
-        unary = odds + np.where(evidence.flagged, self.config.flag, self.config.no_flag)
+        unary = odds + evidence.suspicion
         found = {self._climb(start, score, limit).tobytes() for start in self._starts(unary, evidence, limit)}
         peaks = np.array([np.frombuffer(key, dtype=bool) for key in sorted(found)])
         labelings = _neighbourhood(peaks, unary, limit)

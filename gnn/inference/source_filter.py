@@ -24,8 +24,9 @@ class FilterConfig:
     `prior_liar` per source; `honest_noise`: how often two honest sources seem to conflict;
     `lie_rates`: candidate shares of altered documents at a liar; `becomes_liar`, `becomes_honest`:
     change of a source per fully informative round; `full_evidence`: pair weight that makes a round
-    fully informative; `flag`, `no_flag`: log-odds of being a liar with and without a flagged
-    document; `spread`: mass spread over lie rates and collusion each round.
+    fully informative; `suspect_least`, `suspect_gain`, `suspect_most`: log-odds of being a liar that a
+    document below the content threshold gives, growing with its distance; `unsuspected`: log-odds of a
+    source without one; `spread`: mass spread over lie rates and collusion each round.
     """
 
     prior_liar: float = 0.25
@@ -34,8 +35,10 @@ class FilterConfig:
     becomes_liar: float = 0.02
     becomes_honest: float = 0.005
     full_evidence: float = 4.0
-    flag: float = 2.3
-    no_flag: float = -0.3
+    suspect_least: float = 0.4
+    suspect_gain: float = 0.8
+    suspect_most: float = 3.0
+    unsuspected: float = -0.3
     spread: float = 0.05
 
 
@@ -136,7 +139,7 @@ class SourceFilter:
         c = self.config
         liar = labelings.astype(np.float64)
         honest = 1.0 - liar
-        unary = liar @ np.where(evidence.flagged, c.flag, c.no_flag * evidence.present)
+        unary = liar @ evidence.suspicion
         both_honest = _quadratic(honest, self._between(evidence, c.honest_noise), honest) / 2
         out = np.empty((len(labelings), 2 * len(c.lie_rates)))
         for i, rate in enumerate(c.lie_rates):
