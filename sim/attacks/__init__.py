@@ -12,6 +12,10 @@ ATTACKS = Registry(
         "saa": "sim.attacks.saa:SimpleAdditiveAttack",
         "poisonedrag": "sim.attacks.poisonedrag:PoisonedRAG",
         "ata": "sim.attacks.ata:AdversarialTampering",
+        "hotflip": "sim.attacks.hotflip:HotFlip",
+        "hotflip_spread": "sim.attacks.hotflip:HotFlipSpread",
+        "query_as_poison": "sim.attacks.query_as_poison:QueryAsPoison",
+        "advraggen": "sim.attacks.advraggen:AdvRAGgen",
     },
     extra="sim",
 )

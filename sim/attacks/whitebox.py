@@ -29,7 +29,7 @@ class WhiteBox:
     """
 
     def __init__(self, embedder: MiniLMEmbedder) -> None:
-        self._embedder = embedder
+        self.embedder = embedder
         self._tokenizer, self._model = embedder.load()
         self.max_tokens = int(self._tokenizer.truncation["max_length"]) - 2
 
@@ -42,6 +42,15 @@ class WhiteBox:
         """The text that `ids` stand for, pieces of one word joined."""
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=False)
         return text
+
+    def embed(self, text: str) -> NDArray[np.float32]:
+        """(d,) unit vector of `text`, as the embedder gives it."""
+        return np.asarray(self.embedder.embed([text])[0], dtype=np.float32)
+
+    def words_read(self, text: str, tokens: int) -> int:
+        """How many blank-separated words of `text` lie within its first `tokens` tokens."""
+        offsets = self._tokenizer.encode(text, add_special_tokens=False).offsets[: max(0, tokens)]
+        return len(text[: offsets[-1][1]].split()) if offsets else 0
 
     @cached_property
     def words(self) -> NDArray[np.bool_]:
