@@ -1,0 +1,26 @@
+"""The question itself in front of an irrelevant document (RAGPart paper, section 4)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from sim.attacks.crafting import Carried
+
+
+class QueryCrafter:
+    """The question, word by word, then the document."""
+
+    identity = "query_as_poison/v1"
+
+    def craft(self, question: str, document: str, rng: np.random.Generator) -> str:
+        """Draws nothing."""
+        asked = question.strip()
+        return f"{asked if asked[-1:] in '.?!' else asked + '.'} {document}"
+
+
+class QueryAsPoison(Carried):
+    """Black box: needs to know nothing but the question."""
+
+    crafter: ClassVar[str] = "query_as_poison"

@@ -1,0 +1,111 @@
+"""Who writes AdvRAGgen's paraphrases: rules without a model, or a language model."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from core.errors import LLMError
+from core.llm import LLM, Message
+from core.text import content_words, sentences, squash, words
+
+_OPENINGS = (
+    "On {0} and {1}, the following is on record.",
+    "Anyone who looks into {0} or {1} will come across this.",
+    "Where {0} meets {1}, one account stands out.",
+    "Much has been said about {0}; with regard to {1}, this is what is known.",
+    "The subject here is {0}, and with it {1}.",
+)
+_BRIDGES = (
+    "This bears on {0} as much as on {1}.",
+    "Questions of {0} and {1} come back to this.",
+    "It is often cited next to {0} and {1}.",
+)
+_SYSTEM = (
+    "You rewrite passages. Keep every fact of the passage, use your own words, and lead into it so that a "
+    "reader interested in the given topic finds it. Do not repeat the question. Reply with the passage only."
+)
+
+
+class Writer(Protocol):
+    """Writes paraphrases of a document that lean towards a question; `identity` names how."""
+
+    identity: str
+
+    def write(self, question: str, document: str, n: int, rng: np.random.Generator) -> list[str]:
+        """`n` paraphrases, fewer where the writer failed at some; none is empty."""
+        ...
+
+
+class RuleWriter:
+    """Keeps a draw of the document's sentences and leads into them with the question's content words.
+
+    The words come in a drawn order and in frames of other words, so that no run of the question is
+    copied. Each draw decides how many sentences stay (three in five at least), whether a bridge follows
+    later on, and the frames.
+    """
+
+    identity = "rules/v1"
+
+    def write(self, question: str, document: str, n: int, rng: np.random.Generator) -> list[str]:
+        """Exactly `n` texts; equal ones may occur."""
+        topic = list(dict.fromkeys(content_words(question))) or words(question) or ["this"]
+        told = sentences(document) or [document]
+        return [self._one(topic, told, rng) for _ in range(n)]
+
+    def _one(self, topic: list[str], told: list[str], rng: np.random.Generator) -> str:
+        share = rng.uniform(0.6, 1.0)
+        kept = np.sort(rng.choice(len(told), size=max(1, round(share * len(told))), replace=False))
+        body = [told[i] for i in kept]
+        lead = self._frame(_OPENINGS, topic, rng)
+        if rng.random() < 0.5 and len(body) > 1:
+            place = int(rng.integers(1, len(body)))
+            body.insert(place, self._frame(_BRIDGES, topic, rng))
+        return " ".join([lead, *body])
+
+    def _frame(self, frames: tuple[str, ...], topic: list[str], rng: np.random.Generator) -> str:
+        drawn = [topic[i] for i in rng.permutation(len(topic))]
+        half = max(1, len(drawn) // 2)
+        first, second = " ".join(drawn[:half]), " ".join(drawn[half:] or drawn[:1])
+        return frames[int(rng.integers(len(frames)))].format(first, second)
+
+
+class LLMWriter:
+    """A language model as the writer.
+
+    Args:
+        llm: any back end; a completion that fails or is empty gives no paraphrase.
+        max_tokens: length of a completion.
+    """
+
+    def __init__(self, llm: LLM, max_tokens: int = 180, temperature: float = 0.9) -> None:
+        self._llm = llm
+        self._max_tokens = max_tokens
+        self._temperature = temperature
+        self.identity = f"llm/{llm.name}/{max_tokens}/{temperature}/v1"
+
+    def write(self, question: str, document: str, n: int, rng: np.random.Generator) -> list[str]:
+        """Raises `LLMError` where every completion failed."""
+        prompt = [
+            Message("system", _SYSTEM),
+            Message("user", f"Topic: {question}\n\nPassage: {document}\n\nRewritten passage:"),
+        ]
+        found: list[str] = []
+        failure: LLMError | None = None
+        for _ in range(n):
+            try:
+                done = self._llm.complete(
+                    prompt,
+                    max_tokens=self._max_tokens,
+                    temperature=self._temperature,
+                    seed=int(rng.integers(2**31)),
+                )
+            except LLMError as error:
+                failure = error
+                continue
+            if text := squash(done.text):
+                found.append(text)
+        if not found and failure is not None:
+            raise failure
+        return found
