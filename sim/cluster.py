@@ -29,7 +29,7 @@ BATCH = 512  # texts of the corpus embedded at once, in file order
 _IN_FLIGHT = 4  # shards on their way at once: bounds the object store
 _START_SECONDS = 600.0
 _MEMORY = 50_000  # vectors that the driver keeps at hand
-# what a local cluster does without: phoning home, killing by memory use, idle workers, metrics
+# what a local cluster does without: phoning home, killing by memory use, idle workers, metrics, niceness
 _LEAN = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_memory_monitor_refresh_ms": "0",
@@ -37,6 +37,8 @@ _LEAN = {
     "RAY_prestart_worker_first_driver": "0",
     "RAY_enable_metrics_collection": "0",
     "RAY_event_stats": "0",
+    "RAY_raylet_start_wait_time_s": "120",  # a busy machine takes its time to start one
+    "RAY_worker_niceness": "0",  # Ray says 15: on a busy machine sources would miss their deadlines
     "MALLOC_ARENA_MAX": "2",
 }
 
