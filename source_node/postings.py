@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.text import content_words
 
-_CHUNK = 1 << 20  # postings sorted at once
+_CHUNK = 1 << 17  # postings sorted at once
 _MAX_COUNT = 65_535
 
 

@@ -15,7 +15,7 @@ from source_node.postings import Postings
 WORDS = ["apple", "pear", "plum", "fig", "the", "Fig's"]
 
 
-@pytest.mark.parametrize("chunk", [1, 3, 1 << 20])
+@pytest.mark.parametrize("chunk", [1, 3, 1 << 17])
 @given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max_size=12))
 def test_postings_hold_every_word_of_every_document(texts: list[str], chunk: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
