@@ -18,11 +18,12 @@ import numpy as np
 
 from core.records import Candidate, DocumentKey
 from core.stage import StageInput
-from core.text import jaccard, ngrams, stop_words, words
+from core.text import jaccard, stop_words, words
 from defenses import cues
 
 MAX_TOKENS = 512  # of a query that are looked at: bounds time and memory whatever is sent
 _TOP = 10  # best documents whose text is compared with the query
+_TOP_LONG = 4  # the same for a long query, which costs more per document
 _NEIGHBOURHOOD = 20  # best documents whose geometry is measured
 _PIECE = 5  # words in a run that counts as quoted
 _LONG_QUERY = 30  # words from which a query may be a quotation; a shorter one is a question
@@ -158,7 +159,7 @@ def retrieval_signals(
     dispersion = drop_off = tightness = None
     if given.vectors is not None:
         best = np.asarray(given.vectors[:_NEIGHBOURHOOD], dtype=np.float64)
-        dispersion = float(best.var(axis=0).mean())
+        dispersion = float((best * best).mean() - (best.mean(axis=0) ** 2).mean())
         if len(best) >= 3:
             cosine = best @ best.T
             np.fill_diagonal(cosine, -1.0)
@@ -184,21 +185,28 @@ def _velocity(past: Sequence[PastQuery], now: float) -> float:
 
 
 def _echoes(question: str, documents: Sequence[Candidate]) -> tuple[float, float]:
+    """(question_echo, quoted): runs of the question looked for in each document, as text for speed."""
     asked = words(question)[:MAX_TOKENS]
-    trigrams, pieces = set(ngrams(asked, 3)), set(ngrams(asked, _PIECE))
+    trigrams, pieces = _runs(asked, 3), _runs(asked, _PIECE)
     if not trigrams:
         return 0.0, 0.0
     echo = quoted = 0.0
-    for document in documents:
-        tokens = words(document.text[: 16 * MAX_TOKENS])[:MAX_TOKENS]
-        echo = max(echo, len(trigrams.intersection(ngrams(tokens, 3))) / len(trigrams))
-        if pieces and len(tokens) >= _PIECE:
-            runs = set(ngrams(tokens, _PIECE))
-            shared = len(pieces & runs)
-            quoted = max(quoted, shared / len(runs))
-            if len(asked) >= _LONG_QUERY:
+    long = len(asked) >= _LONG_QUERY
+    # a quotation is the most similar text there is: its document comes first
+    for document in documents[:_TOP_LONG] if long else documents:
+        tokens = words(document.text[: 16 * MAX_TOKENS].lower())[:MAX_TOKENS]
+        text = f" {' '.join(tokens)} "
+        echo = max(echo, sum(run in text for run in trigrams) / len(trigrams))
+        if len(tokens) >= _PIECE:
+            shared = sum(run in text for run in pieces)
+            quoted = max(quoted, min(1.0, shared / (len(tokens) - _PIECE + 1)))
+            if long:
                 quoted = max(quoted, shared / len(pieces))
     return echo, quoted
+
+
+def _runs(tokens: Sequence[str], n: int) -> set[str]:
+    return {f" {' '.join(tokens[i : i + n])} " for i in range(len(tokens) - n + 1)}
 
 
 def _graph(

@@ -12,6 +12,7 @@ BENCHMARKS = Registry(
     "benchmark",
     "securecollarag.benchmarks",
     {
+        "ado": "sim.bench.ado:run",
         "fan-out": "sim.bench.fan_out:run",
     },
     extra="sim",
