@@ -10,9 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
-train = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
-evaluate = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-calibrate = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+from core.cli_config import ConfigFile
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+train = typer.Typer(
+    add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP, help=__doc__
+)
+evaluate = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
+calibrate = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP)
 
 Dataset = Annotated[
     list[str], typer.Option("--dataset", help="Data folder, or `synthetic`; repeat for several.")
@@ -101,6 +106,7 @@ def eval_command(
     embedder: Annotated[str, typer.Option(help="Embedder of documents and sentences.")] = "minilm",
     cache_dir: Annotated[Path | None, typer.Option(help="Where vectors are cached.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    config: ConfigFile = None,
 ) -> None:
     """Judge a checkpoint: rows of TPR, TNR, AUROC and calibration error by attack, control and model."""
     from core.embedding import open_embedder
@@ -170,6 +176,7 @@ def calibrate_command(
     seed: Annotated[int, typer.Option(help="Partition and questions.")] = 0,
     embedder: Annotated[str, typer.Option(help="Embedder of documents and sentences.")] = "minilm",
     cache_dir: Annotated[Path | None, typer.Option(help="Where vectors are cached.")] = None,
+    config: ConfigFile = None,
 ) -> None:
     """Choose the content threshold on a domain's own clean rounds; needs no attack examples."""
     from dataclasses import replace

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from core.cli_config import ConfigFile
+
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
@@ -32,6 +34,7 @@ def bench(
         int | None, typer.Option(min=1, metavar="N", help="Measurements; the benchmark's own number without.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="What every draw descends from.")] = 0,
+    config: ConfigFile = None,
 ) -> None:
     """Run a benchmark; a ratio above 1 means better than the baseline."""
     from sim.bench import BENCHMARKS
