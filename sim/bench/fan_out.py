@@ -25,10 +25,14 @@ _QUESTION = Query("Which of the two rivers that meet at the old town is the long
 
 def run(options: BenchOptions) -> list[Result]:
     """`fan_out_100`: milliseconds from the question to all replies checked and read."""
-    repeats = options.repeats or 30
+    return [measure(SOURCES, options.repeats or 30)]
+
+
+def measure(count: int, repeats: int) -> Result:
+    """The fan-out to `count` sources; they and the echoes live in one process of their own."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    child = context.Process(target=_serve, args=(there, SOURCES), daemon=True)
+    child = context.Process(target=_serve, args=(there, count), daemon=True)
     child.start()
     there.close()
     try:
@@ -49,7 +53,7 @@ def run(options: BenchOptions) -> list[Result]:
         child.join(timeout=10)
         if child.is_alive():
             child.terminate()
-    return [Result(f"fan_out_{SOURCES}", round(ours, 3), "ms", round(bare, 3), round(bare / ours, 3))]
+    return Result(f"fan_out_{count}", round(ours, 3), "ms", round(bare, 3), round(bare / ours, 3))
 
 
 def _ask(fan_out: FanOut) -> None:

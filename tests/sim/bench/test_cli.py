@@ -17,13 +17,23 @@ def test_an_unknown_benchmark_is_one_line(capsys):
     assert err.count("\n") == 1
 
 
-def test_fan_out_reports_its_time_beside_a_bare_echo(capsys):
+def test_a_report_names_machine_and_figures(capsys, monkeypatch):
+    monkeypatch.setattr("sim.bench.fan_out.SOURCES", 4)
     assert main(["bench", "fan-out", "--json", "--repeats", "3"]) == 0
     report = json.loads(capsys.readouterr().out)
+    assert list(report) == ["bench", "machine", "results"]
     assert report["bench"] == "fan-out"
     assert report["machine"]["cores"] >= 1
     (result,) = report["results"]
-    assert result["name"] == "fan_out_100"
+    assert result["name"] == "fan_out_4"
     assert result["unit"] == "ms"
     assert result["value"] > 0
     assert abs(result["ratio"] - result["baseline"] / result["value"]) < 0.01
+
+
+def test_without_json_a_figure_is_a_line(capsys, monkeypatch):
+    monkeypatch.setattr("sim.bench.fan_out.SOURCES", 2)
+    assert main(["bench", "fan-out", "--repeats", "1"]) == 0
+    line = capsys.readouterr().out
+    assert line.startswith("fan_out_2 ")
+    assert " ms   baseline " in line
