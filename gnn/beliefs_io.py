@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def from_bytes(data: bytes) -> SourceBeliefs:
             return SourceBeliefs(
                 tuple(header["sources"]), arrays["labelings"], arrays["log_mass"], header["rounds"]
             )
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise StoreError(f"stored source beliefs are unreadable: {error}") from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -60,7 +61,7 @@ def load_checkpoint(path: Path | str | None = None, schemas: Mapping[str, str] |
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(arrays.pop("__meta__").tobytes())
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise CheckpointError(f"{where}: not a SecureCollaRAG checkpoint ({error})") from None
     if meta.get("format") != FORMAT or meta.get("version") != VERSION:
         raise CheckpointError(

@@ -92,7 +92,7 @@ def sentence_facts(text: str) -> SentenceFacts:
     sequence: list[str | None] = []
     for i, token in enumerate(tokens):
         first = token[0]
-        if first.isdigit():
+        if first.isdecimal():  # not isdigit: a superscript is a digit but no number
             if pending is not None:
                 numbers.add((pending, currency or _bare(pending)))
             pending = float(token.replace(",", ""))

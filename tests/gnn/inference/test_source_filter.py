@@ -1,0 +1,224 @@
+"""The exact filter against an enumeration written here in plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnn.inference.evidence import RoundEvidence
+from gnn.inference.source_filter import FilterConfig, SourceBeliefs, SourceFilter, enumerate_labelings
+from tests.gnn.parts import random_evidence
+
+Labeling = tuple[bool, ...]
+State = dict[tuple[Labeling, int], float]
+CONFIG = FilterConfig()
+WAYS = [(rate, colluding) for colluding in (False, True) for rate in CONFIG.lie_rates]
+
+
+def allowed(m: int) -> list[Labeling]:
+    return [z for z in itertools.product((False, True), repeat=m) if sum(z) <= (m - 1) // 2]
+
+
+def likelihood(z: Labeling, evidence: RoundEvidence, rate: float, colluding: bool) -> float:
+    """Log-likelihood of a round, pair by pair."""
+    c, m, n = CONFIG, len(z), len(evidence.dispute)
+    total = 0.0
+    for j in range(m):
+        if z[j]:
+            total += float(evidence.suspicion[j])
+    for a in range(m):
+        for b in range(a + 1, m):
+            if not z[a] and not z[b]:
+                r = c.honest_noise
+            elif z[a] != z[b]:
+                r = rate
+            elif colluding:
+                r = c.honest_noise + 0.1 * rate
+            else:
+                r = min(0.95, 1 - (1 - 0.95 * rate) ** 2)
+            for i in range(n):
+                for k in range(n):
+                    if evidence.holders[i, a] and evidence.holders[k, b]:
+                        x = float(evidence.dispute[i, k])
+                        total += float(evidence.weight[i, k]) * math.log(r * x + (1 - r) * (1 - x))
+    return total
+
+
+def prior(m: int) -> State:
+    c = CONFIG
+    state = {}
+    for z in allowed(m):
+        p = math.prod(c.prior_liar if lies else 1 - c.prior_liar for lies in z)
+        for w in range(len(WAYS)):
+            state[z, w] = p
+    return normalised(state)
+
+
+def normalised(state: State) -> State:
+    total = sum(state.values())
+    return {key: value / total for key, value in state.items()}
+
+
+def after_round(state: State, evidence: RoundEvidence) -> State:
+    return normalised(
+        {(z, w): p * math.exp(likelihood(z, evidence, *WAYS[w])) for (z, w), p in state.items()}
+    )
+
+
+def next_prior(state: State, evidence: RoundEvidence) -> State:
+    c = CONFIG
+    m = evidence.holders.shape[1]
+    pace = []
+    for j in range(m):
+        strength = sum(
+            float(evidence.weight[i, k])
+            for i in np.flatnonzero(evidence.holders[:, j])
+            for b in range(m)
+            if b != j
+            for k in np.flatnonzero(evidence.holders[:, b])
+        )
+        pace.append(min(1.0, (strength + float(evidence.present[j])) / c.full_evidence))
+
+    def change(z: Labeling, to: Labeling) -> float:
+        p = 1.0
+        for j in range(m):
+            turn, back = c.becomes_liar * pace[j], c.becomes_honest * pace[j]
+            p *= (back if not to[j] else 1 - back) if z[j] else (turn if to[j] else 1 - turn)
+        return p
+
+    moved = {
+        (to, w): sum(state[z, w] * change(z, to) for z in allowed(m))
+        for to in allowed(m)
+        for w in range(len(WAYS))
+    }
+    spread = {}
+    for (z, w), p in moved.items():
+        mean = sum(moved[z, v] for v in range(len(WAYS))) / len(WAYS)
+        spread[z, w] = (1 - c.spread) * p + c.spread * mean
+    return normalised(spread)
+
+
+def as_state(beliefs: SourceBeliefs) -> State:
+    mass = beliefs.mass
+    return {
+        (tuple(map(bool, z)), w): float(mass[k, w])
+        for k, z in enumerate(beliefs.labelings)
+        for w in range(mass.shape[1])
+    }
+
+
+def assert_same(beliefs: SourceBeliefs, state: State) -> None:
+    found = as_state(beliefs)
+    assert found.keys() == state.keys()
+    for key, value in state.items():
+        assert found[key] == pytest.approx(value, rel=1e-6, abs=1e-12)
+
+
+@settings(max_examples=15)
+@given(m=st.integers(2, 5), seed=st.integers(0, 10**6), extra=st.integers(0, 3))
+def test_posterior_and_transition_equal_brute_force_over_three_rounds(m: int, seed: int, extra: int) -> None:
+    rng = np.random.default_rng(seed)
+    source_filter = SourceFilter()
+    beliefs, state = source_filter.start(tuple("abcdefgh"[:m])), prior(m)
+    assert_same(beliefs, state)
+    for _ in range(3):
+        evidence = random_evidence(rng, m, liars=[0], n=m + extra)
+        beliefs, state = source_filter.update(beliefs, evidence), after_round(state, evidence)
+        assert_same(beliefs, state)
+        honest = [sum(p for (z, _), p in state.items() if not z[j]) for j in range(m)]
+        assert beliefs.honest == pytest.approx(honest, rel=1e-6)
+        anyone = [
+            sum(p for (z, _), p in state.items() if any(h and not lie for h, lie in zip(row, z, strict=True)))
+            for row in evidence.holders
+        ]
+        assert beliefs.any_honest(evidence.holders) == pytest.approx(anyone, rel=1e-6)
+        rate = sum(p * WAYS[w][0] for (_, w), p in state.items())
+        assert beliefs.lie_rate(CONFIG.lie_rates) == pytest.approx(rate, rel=1e-6)
+        assert beliefs.collusion() == pytest.approx(sum(p for (_, w), p in state.items() if WAYS[w][1]))
+        beliefs, state = source_filter.predict(beliefs, evidence), next_prior(state, evidence)
+        assert_same(beliefs, state)
+
+
+def test_a_text_that_several_sources_hold_counts_as_agreement_between_them() -> None:
+    holders = np.array([[True, True, False], [False, False, True]])
+    weight = np.array([[2.0, 0.0], [0.0, 0.0]], np.float32)
+    evidence = RoundEvidence(
+        holders, np.zeros((2, 2), np.float32), weight, np.zeros(3), np.ones(3, bool), 1.0
+    )
+    state = after_round(prior(3), evidence)
+    beliefs = SourceFilter().update(SourceFilter().start(("a", "b", "c")), evidence)
+    assert_same(beliefs, state)
+    assert beliefs.honest[0] > beliefs.honest[2]
+
+
+@pytest.mark.parametrize("m", range(1, 13))
+def test_labelings_are_all_and_only_those_within_the_breakdown_bound(m: int) -> None:
+    found = enumerate_labelings(m)
+    bound = SourceFilter.breakdown(m)
+    assert bound == (m - 1) // 2
+    assert len(found) == sum(math.comb(m, f) for f in range(bound + 1))
+    assert len(np.unique(found, axis=0)) == len(found)
+    assert found.sum(axis=1).max() == bound
+
+
+def planted(m: int, liars: range, rounds: int = 8) -> SourceBeliefs:
+    rng = np.random.default_rng(m)
+    source_filter = SourceFilter()
+    beliefs = source_filter.start(tuple(f"s{j}" for j in range(m)))
+    for _ in range(rounds):
+        evidence = random_evidence(rng, m, liars=list(liars), n=3 * m)
+        evidence = RoundEvidence(
+            evidence.holders, evidence.dispute, evidence.weight, np.zeros(m), np.ones(m, bool), 1.0
+        )
+        prior_ = source_filter.update(beliefs, evidence)
+        beliefs = source_filter.predict(prior_, evidence)
+    return prior_
+
+
+@pytest.mark.parametrize("m", [3, 5, 8, 10])
+def test_colluding_liars_up_to_the_bound_are_named(m: int) -> None:
+    bound = SourceFilter.breakdown(m)
+    honest = planted(m, range(bound)).honest
+    assert (honest[:bound] < 0.05).all()
+    assert (honest[bound:] > 0.95).all()
+
+
+@pytest.mark.parametrize("m", [3, 5, 7])
+def test_beyond_the_bound_the_minority_is_blamed(m: int) -> None:
+    """One colluding liar more than the bound: an honest majority is an assumption, not a finding."""
+    liars = SourceFilter.breakdown(m) + 1
+    honest = planted(m, range(liars)).honest
+    assert (honest[:liars] > 0.5).all()
+    assert (honest[liars:] < 0.5).all()
+
+
+def test_without_evidence_beliefs_drift_slowly_and_stay_probabilities() -> None:
+    source_filter = SourceFilter()
+    m = 4
+    nothing = RoundEvidence(
+        np.zeros((0, m), bool), np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32),
+        np.zeros(m), np.zeros(m, bool), 2.0,
+    )  # fmt: skip
+    start = source_filter.start(("a", "b", "c", "d"))
+    beliefs = source_filter.predict(source_filter.update(start, nothing), nothing)
+    assert beliefs.honest == pytest.approx(start.honest)
+    assert beliefs.rounds == 1
+    assert float(beliefs.mass.sum()) == pytest.approx(1.0)
+
+
+def test_suspicion_alone_lowers_only_its_source() -> None:
+    m = 5
+    suspicion = np.array([2.0, -0.3, -0.3, -0.3, -0.3])
+    evidence = RoundEvidence(
+        np.eye(m, dtype=bool), np.zeros((m, m), np.float32), np.zeros((m, m), np.float32),
+        suspicion, np.ones(m, bool), 2.0,
+    )  # fmt: skip
+    start = SourceFilter().start(tuple("abcde"))
+    after = SourceFilter().update(start, evidence).honest
+    assert after[0] < start.honest[0]
+    assert (after[1:] > start.honest[1:]).all()

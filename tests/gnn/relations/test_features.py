@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnn.relations.facts import sentence_facts
+from gnn.relations.features import FEATURES, N_FEATURES, pair_matrix, sentence_pair_features
+
+WORDS = (
+    "the tower Arden Hall bell bronze iron not never before after increased decreased 12 19 kg tons 1874 1,000 "
+    "percent % one two thousand treaty battle older younger is was made of in"
+).split()
+sentence = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
+
+
+def features(a: str, b: str) -> dict[str, float]:
+    return dict(zip(FEATURES, sentence_pair_features(sentence_facts(a), sentence_facts(b)), strict=True))
+
+
+@given(a=st.one_of(sentence, st.text(max_size=60)), b=st.one_of(sentence, st.text(max_size=60)))
+def test_symmetric_finite_and_small(a: str, b: str) -> None:
+    f, g = sentence_facts(a), sentence_facts(b)
+    forward, backward = sentence_pair_features(f, g), sentence_pair_features(g, f)
+    assert forward == backward
+    assert len(forward) == len(FEATURES)
+    assert np.isfinite(forward).all()
+    assert np.abs(forward).max() <= 2.0
+
+
+@given(sentence)
+def test_a_sentence_and_itself(text: str) -> None:
+    found = features(text, text)
+    assert found["same_text"] == 1.0
+    for name in ("unit_mismatch", "year_mismatch", "negation_parity", "antonym", "sign_differs",
+                 "numbers_one_sided_max", "entities_one_sided_max", "unmatched_max", "marker_differs"):  # fmt: skip
+        assert found[name] == 0.0, name
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "name"),
+    [
+        ("It weighs 12 kg.", "It weighs 19 kg.", "unit_mismatch"),
+        ("Built in 1874.", "Built in 1921.", "year_mismatch"),
+        ("It works.", "It does not work.", "negation_parity"),
+        ("Prices increased.", "Prices decreased.", "antonym"),
+        ("Prices increased.", "Prices decreased.", "sign_differs"),
+        ("Ann beat Berta.", "Ann saw Berta.", "order_one_sided"),
+        ("The battle came before the treaty.", "The battle came after the treaty.", "marker_differs"),
+    ],
+)
+def test_what_only_one_of_them_states_shows(a: str, b: str, name: str) -> None:
+    assert features(a, b)[name] > 0.0
+    assert features(a, a)[name] == 0.0
+
+
+def test_swapped_operands_reverse_the_order_and_a_turned_marker_restores_it() -> None:
+    first = "The battle came before the treaty."
+    assert features(first, "The treaty came before the battle.")["order_reversed"] > 0
+    assert features(first, first)["order_reversed"] < 0
+    assert features(first, "The treaty came after the battle.")["order_reversed"] < 0
+
+
+def test_an_entity_that_the_other_mentions_in_lower_case_is_not_one_sided() -> None:
+    assert features("They rang Bronze.", "They rang bronze.")["entities_one_sided_max"] == 0.0
+
+
+def test_matrix_puts_context_behind_the_features() -> None:
+    f, g = sentence_facts("It weighs 12 kg."), sentence_facts("It weighs 19 kg.")
+    context = np.array([[0.9, 1.0, 0.8]], np.float32)
+    matrix = pair_matrix([(f, g)], context)
+    assert matrix.shape == (1, N_FEATURES)
+    assert matrix[0, -3:] == pytest.approx(context[0])
+    assert pair_matrix([], np.zeros((0, 3), np.float32)).shape == (0, N_FEATURES)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gnn.relations.features import N_FEATURES
+from gnn.relations.scorer import (
+    AGREE,
+    CONFLICT,
+    MLP,
+    NEUTRAL,
+    FactCache,
+    LexicalRelationScorer,
+    RelationScorer,
+    softmax,
+)
+from tests.gnn.parts import FALSE, OTHER, TRUE, relation_network
+
+CONTEXT = np.array([[0.9, 1.0, 0.9]] * 3, np.float32)
+
+
+def test_network_by_hand() -> None:
+    network = MLP(
+        np.array([1.0, 0.0], np.float32),
+        np.array([2.0, 1.0], np.float32),
+        (np.eye(2, dtype=np.float32), np.array([[1.0], [-1.0]], np.float32)),
+        (np.zeros(2, np.float32), np.array([0.5], np.float32)),
+    )
+    assert network(np.array([[3.0, 0.5]], np.float32))[0, 0] == pytest.approx(
+        np.tanh(1.0) - np.tanh(0.5) + 0.5
+    )
+    again = MLP.from_arrays(network.to_arrays("net"), "net")
+    x = np.random.default_rng(0).normal(size=(5, 2)).astype(np.float32)
+    assert np.array_equal(again(x), network(x))
+
+
+def test_softmax_rows_are_probabilities_even_for_huge_logits() -> None:
+    found = softmax(np.array([[0.0, 0.0, 0.0], [1e4, 0.0, -1e4]], np.float32))
+    assert found.sum(axis=1) == pytest.approx([1, 1])
+    assert found[0] == pytest.approx([1 / 3] * 3)
+    assert found[1] == pytest.approx([1, 0, 0])
+
+
+def test_the_default_scorer_is_a_relation_scorer_and_symmetric() -> None:
+    scorer = LexicalRelationScorer(relation_network())
+    assert isinstance(scorer, RelationScorer)
+    left, right = [TRUE, TRUE, TRUE], [TRUE, FALSE, OTHER]
+    found = scorer.score(left, right, CONTEXT)
+    assert found.argmax(axis=1).tolist() == [AGREE, CONFLICT, NEUTRAL]
+    assert np.array_equal(found, scorer.score(right, left, CONTEXT))
+    assert found.sum(axis=1) == pytest.approx([1, 1, 1])
+    assert scorer.score([], [], np.zeros((0, 3), np.float32)).shape == (0, 3)
+
+
+def test_cached_pairs_give_the_same_and_a_full_cache_starts_anew() -> None:
+    scorer = LexicalRelationScorer(relation_network(), cache=1)
+    first = scorer.score([TRUE, TRUE], [FALSE, OTHER], CONTEXT[:2])
+    assert np.array_equal(first, scorer.score([TRUE, TRUE], [FALSE, OTHER], CONTEXT[:2]))
+
+
+def test_fact_cache_forgets_the_oldest() -> None:
+    cache = FactCache(limit=2)
+    one = cache.get("One stone.")
+    cache.get("Two stones.")
+    cache.get("Three stones.")
+    assert len(cache._facts) == 2
+    assert cache.get("One stone.") == one
+
+
+@pytest.mark.parametrize("shape", [(N_FEATURES - 1, 3), (N_FEATURES, 2)])
+def test_a_network_of_another_size_is_refused(shape: tuple[int, int]) -> None:
+    network = MLP(
+        np.zeros(shape[0], np.float32), np.ones(shape[0], np.float32),
+        (np.zeros(shape, np.float32),), (np.zeros(shape[1], np.float32),),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match=str(N_FEATURES)):
+        LexicalRelationScorer(network)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import StoreError
+from gnn.beliefs_io import about, from_bytes, to_bytes
+from gnn.inference.large import LargeSourceFilter
+from gnn.inference.source_filter import SourceFilter
+from tests.gnn.parts import random_evidence
+
+NAMES = ("a", "b", "c", "d", "e")
+
+
+def judged(names: tuple[str, ...] = NAMES, liars: tuple[int, ...] = (0,), rounds: int = 4):
+    source_filter = SourceFilter()
+    beliefs = source_filter.start(names)
+    rng = np.random.default_rng(1)
+    for _ in range(rounds):
+        evidence = random_evidence(rng, len(names), list(liars), n=2 * len(names))
+        beliefs = source_filter.predict(source_filter.update(beliefs, evidence), evidence)
+    return beliefs
+
+
+def test_round_trip_keeps_every_bit() -> None:
+    before = judged()
+    after = from_bytes(to_bytes(before))
+    assert after.sources == before.sources
+    assert after.rounds == before.rounds
+    assert np.array_equal(after.log_mass, before.log_mass)
+    assert np.array_equal(after.labelings, before.labelings)
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense", to_bytes(judged(rounds=1))[:-50]])
+def test_what_is_unreadable_is_said_so(data: bytes) -> None:
+    with pytest.raises(StoreError, match="unreadable"):
+        from_bytes(data)
+
+
+def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gnn.beliefs_io._VERSION", 99)
+    data = to_bytes(judged(rounds=1))
+    monkeypatch.undo()
+    with pytest.raises(StoreError, match="version 99"):
+        from_bytes(data)
+
+
+def test_the_same_sources_keep_their_joint_beliefs() -> None:
+    before = judged()
+    assert about(before, NAMES, SourceFilter()) is before
+
+
+def test_known_sources_keep_their_odds_and_new_ones_start_at_the_prior() -> None:
+    before = judged()
+    names = ("a", "b", "c", "d", "e", "f")
+    after = about(before, names, SourceFilter())
+    fresh = SourceFilter().start(names).honest[-1]
+    assert after.sources == names
+    assert after.honest[:5] == pytest.approx(before.honest, abs=0.08)
+    assert after.honest[0] < 0.2 < 0.8 < after.honest[1]
+    assert after.honest[5] == pytest.approx(fresh, abs=0.15)
+    assert after.lie_rate((0.35, 0.6, 0.9)) == pytest.approx(before.lie_rate((0.35, 0.6, 0.9)), abs=0.05)
+
+
+def test_a_source_that_left_is_forgotten_and_the_order_may_change() -> None:
+    before = judged()
+    after = about(before, ("e", "a", "c"), SourceFilter())
+    assert after.sources == ("e", "a", "c")
+    assert after.honest[1] < 0.3
+    assert after.honest[0] > 0.8
+
+
+def test_from_the_exact_to_the_large_filter() -> None:
+    before = judged()
+    names = tuple(f"n{i:02d}" for i in range(15)) + NAMES
+    after = about(before, names, LargeSourceFilter())
+    assert after.honest[names.index("a")] < after.honest[names.index("b")]
+    assert after.rounds == before.rounds
