@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -44,6 +46,22 @@ def tensors(graph: Graph) -> tuple[torch.Tensor, ...]:
         torch.from_numpy(graph.edge_index),
         torch.from_numpy(graph.edge_attr),
         torch.from_numpy(graph.base),
+    )
+
+
+def batched(graphs: Sequence[Graph]) -> tuple[torch.Tensor, ...]:
+    """Several graphs as one without edges between them; documents stand in the order of `graphs`."""
+    kinds = [np.arange(len(g.documents) + len(g.sources)) < len(g.documents) for g in graphs]
+    shifts = np.concatenate([[0], np.cumsum([len(kind) for kind in kinds])])
+    return (
+        torch.from_numpy(np.concatenate([g.documents for g in graphs])),
+        torch.from_numpy(np.concatenate([g.sources for g in graphs])),
+        torch.from_numpy(np.concatenate(kinds)),
+        torch.from_numpy(
+            np.concatenate([g.edge_index + s for g, s in zip(graphs, shifts, strict=False)], axis=1)
+        ),
+        torch.from_numpy(np.concatenate([g.edge_attr for g in graphs])),
+        torch.from_numpy(np.concatenate([g.base for g in graphs])),
     )
 
 

@@ -10,9 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from gnn.graph import Graph
-from gnn.losses import classification_loss
 from gnn.model import CredibilityNetwork, NetworkConfig
-from gnn.network import tensors
+from gnn.network import batched, tensors
 
 _BATCH = 16
 
@@ -55,8 +54,8 @@ def train_network(
             order = torch.randperm(len(train)).tolist()
             for start in range(0, len(order), _BATCH):
                 optimiser.zero_grad()
-                losses = [_sample_loss(model, train[i]) for i in order[start : start + _BATCH]]
-                torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
+                chosen = [train[i] for i in order[start : start + _BATCH]]
+                _batch_loss(model, chosen).backward()  # type: ignore[no-untyped-call]
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 optimiser.step()
             schedule.step()
@@ -78,15 +77,27 @@ def predict(model: CredibilityNetwork, graph: Graph) -> NDArray[np.float64]:
         return model(*tensors(graph)).double().numpy()
 
 
-def _sample_loss(model: CredibilityNetwork, sample: GraphSample) -> torch.Tensor:
-    labels = torch.from_numpy(sample.labels.astype(np.int64))
-    return classification_loss(model(*tensors(sample.graph)), labels, labels >= 0)
+def round_weight(labels: NDArray[np.int8]) -> NDArray[np.float32]:
+    """(n,) weights of a round's documents: each class half, unknown ones 0, summing to 1 (or 0)."""
+    sound, false = labels == 1, labels == 0
+    weight = sound / max(1, sound.sum()) + false / max(1, false.sum())
+    return (weight / max(1e-9, weight.sum())).astype(np.float32)
+
+
+def _batch_loss(model: CredibilityNetwork, samples: Sequence[GraphSample]) -> torch.Tensor:
+    """Mean over rounds of the class-balanced cross-entropy of a round."""
+    labels = torch.from_numpy(np.concatenate([s.labels for s in samples]).astype(np.float32))
+    weight = torch.from_numpy(np.concatenate([round_weight(s.labels) for s in samples]))
+    logits = model(*batched([s.graph for s in samples]))
+    each = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.clamp(min=0), reduction="none")
+    return (each * weight).sum() / len(samples)
 
 
 def _loss(model: CredibilityNetwork, samples: Sequence[GraphSample]) -> float:
     model.eval()
     with torch.no_grad():
-        return float(torch.stack([_sample_loss(model, s) for s in samples]).mean())
+        parts = [samples[i : i + _BATCH] for i in range(0, len(samples), _BATCH)]
+        return sum(float(_batch_loss(model, part)) * len(part) for part in parts) / len(samples)
 
 
 def _fit_norms(model: CredibilityNetwork, samples: Sequence[GraphSample]) -> None:

@@ -38,7 +38,7 @@ from gnn.paper_training import export_paper, train_paper
 from gnn.relations.scorer import MLP, LexicalRelationScorer
 from gnn.scorer import SCHEMAS
 from gnn.signals import Channels, sigmoid
-from gnn.training import GraphSample, predict, train_network
+from gnn.training import GraphSample, predict, round_weight, train_network
 from sim.corpora import load_corpus
 from sim.corpora.records import Corpus, select_questions
 from sim.rounds import PreparedCorpus, prepare
@@ -164,14 +164,14 @@ class Trainer:
             return MLP.from_arrays(stored, "content"), float(stored["threshold"])
         x, y, weight, validation, clean = [], [], [], [], []
         for held, labelled in self._all_rounds():
-            if labelled.attacked and not labelled.injected:
-                continue  # never trained on tampering: a tampered document looks honest by itself
             given = labelled.prepared
             features = content_features(
                 given.question, given.texts, given.sentences, given.sentence_vectors,
                 given.vectors, given.question_vector, given.holders,
             )  # fmt: skip
-            sound = labelled.labels != MALICIOUS
+            # tampered documents count as sound: the channel must not learn the style of an edit, nor take
+            # near-duplicates that honest sources hold for copies of a poison
+            sound = (labelled.labels != MALICIOUS) | (not labelled.injected)
             x.append(features)
             y.append(sound)
             weight.append(np.where(sound, 0.5 / max(1, sound.sum()), 0.5 / max(1, (~sound).sum())))
@@ -241,7 +241,7 @@ class Trainer:
         """Logistic regression and boosted trees on single documents, the same inputs as the network's."""
         rows = np.concatenate([document_rows(s.graph.documents, s.graph.base) for s in samples])
         labels = np.concatenate([s.labels for s in samples])
-        weight = np.concatenate([_round_weight(s.labels) for s in samples])
+        weight = np.concatenate([round_weight(s.labels) for s in samples])
         known = labels != UNLABELLED
         rows, sound, weight = rows[known], labels[known] == BENIGN, weight[known]
         seed = derive_seed(self.config.seed, "row models")
@@ -335,19 +335,15 @@ def _untrained_relations() -> MLP:
     )
 
 
-def _round_weight(labels: NDArray[np.int8]) -> NDArray[np.float64]:
-    """Each class weighs the same within a round, as in the network's loss."""
-    sound, false = labels == BENIGN, labels == MALICIOUS
-    return np.where(sound, 0.5 / max(1, sound.sum()), 0.5 / max(1, false.sum()))
-
-
 def training_corpus(dataset: str, config: TrainingConfig) -> Corpus:
     """The data set cut to `config.documents`, which bounds the time that embedding takes.
 
     Documents that answer a question come first, by questions in the order of `select_questions`, then
     others in file order; questions whose relevant documents were all cut go too.
     """
-    corpus = load_corpus(dataset, n_documents=config.documents, seed=config.seed)
+    corpus = load_corpus(
+        dataset, n_documents=config.documents if dataset == "synthetic" else None, seed=config.seed
+    )
     if len(corpus.documents) <= config.documents:
         return corpus
     wanted: dict[str, None] = {}
