@@ -159,14 +159,16 @@ class Orchestrator:
     def conclude(self, query: Query, done: Orchestration, *, masked: bool = False) -> float:
         """Eq. 3 with the user's risk in both passes; `masked`: an audit cut or refused the answer.
 
-        Poisoned documents are the sources' doing and cost the user nothing. Returns the new trust.
+        Poisoned documents are the sources' doing and cost the user nothing; nor does a masked answer
+        to a question without risk, for which a talkative reader is to blame. Returns the new trust.
 
         Raises:
             StoreError: the trust store cannot be written.
         """
         config = self.trust.config
         last = done.after_profile or done.before_profile
-        d_post = delta(last.user_risk, config) - (_MASKED if masked else 0.0)
+        blamed = masked and last.user_risk > config.knee
+        d_post = delta(last.user_risk, config) - (_MASKED if blamed else 0.0)
         return self.trust.update(query.user_id, delta(done.before_profile.user_risk, config), d_post)
 
     def compose(self, plan: DefensePlan) -> StageSet:
