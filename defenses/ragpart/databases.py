@@ -58,17 +58,20 @@ class Databases:
         """Votes of the top-`p` lists for the (d,) vector `query`."""
         scores = self._scores(query, p)
         return Poll(
-            np.arange(self.n_documents), in_top(scores, p).sum(axis=1), scores.mean(axis=1), self.n_lists
+            np.arange(self.n_documents),
+            np.count_nonzero(in_top(scores, p), axis=0),
+            scores.mean(axis=0),
+            self.n_lists,
         )
 
     def lists(self, query: NDArray[np.float32], p: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """The lists, best first, and their scores: both (C, min(p, D)); equal scores: earlier row first."""
         scores = self._scores(query, p)
-        order = np.argsort(-scores, axis=0, kind="stable")[:p]
-        return order.T, np.take_along_axis(scores, order, axis=0).T
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :p]
+        return order, np.take_along_axis(scores, order, axis=1)
 
     def _scores(self, query: NDArray[np.float32], p: int) -> NDArray[np.float32]:
         if p < 1:
             raise ConfigError(f"top-p must be at least 1, not {p}")
         flat = self.vectors.reshape(-1, self.dimension) @ np.ascontiguousarray(query, dtype=np.float32)
-        return np.ascontiguousarray(flat.reshape(self.n_lists, self.n_documents).T)
+        return np.asarray(flat.reshape(self.n_lists, self.n_documents), dtype=np.float32)

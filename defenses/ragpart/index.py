@@ -63,9 +63,9 @@ class FragmentIndex:
         total = np.zeros(len(rows), dtype=np.float32)
         for columns in self._blocks(len(rows)):
             scores = self._scores(dots, rows, columns)
-            counts += in_top(scores, p).sum(axis=1)
+            counts += np.count_nonzero(in_top(scores, p), axis=0)
             if self._gram is not None:
-                total += scores.sum(axis=1)
+                total += scores.sum(axis=0)
         means = total / self.n_lists if self._gram is not None else dots.mean(axis=1)
         return Poll(rows, counts, means.astype(np.float32), self.n_lists)
 
@@ -75,9 +75,9 @@ class FragmentIndex:
         found, values = [], []
         for columns in self._blocks(len(rows)):
             scores = self._scores(dots, rows, columns)
-            order = np.argsort(-scores, axis=0, kind="stable")[:p]
-            found.append(rows[order].T)
-            values.append(np.take_along_axis(scores, order, axis=0).T)
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :p]
+            found.append(rows[order])
+            values.append(np.take_along_axis(scores, order, axis=1))
         return np.concatenate(found), np.concatenate(values)
 
     def _contenders(self, query: NDArray[np.float32], p: int) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
@@ -94,7 +94,7 @@ class FragmentIndex:
         cut = np.inf
         for columns in self._blocks(sample):
             scores = self._scores(dots[likely], likely, columns)
-            cut = min(cut, float(np.partition(scores, sample - p, axis=0)[sample - p].min()))
+            cut = min(cut, float(np.partition(scores, sample - p, axis=1)[:, sample - p].min()))
         best = self._best(dots)
         rows = np.flatnonzero(best >= cut - _SLACK * max(1.0, abs(cut)))
         return dots[rows], rows
@@ -109,9 +109,9 @@ class FragmentIndex:
     def _scores(
         self, dots: NDArray[np.float32], rows: NDArray[np.intp], columns: slice
     ) -> NDArray[np.float32]:
-        """(m, c) scores of documents `rows` under combinations `columns`."""
+        """(c, m) scores of documents `rows` under combinations `columns`."""
         members = self._members[:, columns]
-        sums = dots @ members
+        sums = members.T @ dots.T
         if self._gram is None:
             return sums / np.float32(self.combine)
         return sums / _norms_of(self._gram[rows], members)
@@ -127,14 +127,14 @@ class FragmentIndex:
         high = np.zeros(self.n_documents, dtype=np.float32)
         for columns in self._blocks(self.n_documents):
             norms = _norms_of(self._gram, self._members[:, columns])
-            np.minimum(low, norms.min(axis=1), out=low)
-            np.maximum(high, norms.max(axis=1), out=high)
+            np.minimum(low, norms.min(axis=0), out=low)
+            np.maximum(high, norms.max(axis=0), out=high)
         return np.stack([low, high])
 
 
 def _norms_of(gram: NDArray[np.float32], members: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(m, c) norms of the sums of the fragments that `members` (N, c) marks; 1 where the sum is zero."""
+    """(c, m) norms of the sums of the fragments that `members` (N, c) marks; 1 where the sum is zero."""
     n, c = members.shape
     pairs = (members[:, None, :] * members[None, :, :]).reshape(n * n, c)
-    squares = gram.reshape(-1, n * n) @ pairs
+    squares = pairs.T @ gram.reshape(-1, n * n).T
     return np.sqrt(np.where(squares > 1e-12, squares, np.float32(1.0)))

@@ -40,17 +40,22 @@ class Ballot:
 
 
 def in_top(scores: NDArray[np.float32], p: int) -> NDArray[np.bool_]:
-    """(m, c) whether row i stands in the top `p` of column c; equal scores: the earlier row first."""
-    rows = scores.shape[0]
-    if p >= rows:
+    """(c, m) whether document i is in the top `p` of list c; equal scores: the earlier document first.
+
+    Args:
+        scores: (c, m), a row for each list.
+    """
+    documents = scores.shape[1]
+    if p >= documents:
         return np.ones(scores.shape, dtype=bool)
-    cut = np.partition(scores, rows - p, axis=0)[rows - p]
-    above: NDArray[np.bool_] = scores > cut
-    level: NDArray[np.bool_] = scores == cut
-    room = p - above.sum(axis=0)
-    if (level.sum(axis=0) > room).any():
-        level &= np.cumsum(level, axis=0) <= room
-    return above | level
+    cut = np.partition(scores, documents - p, axis=1)[:, documents - p, None]
+    chosen: NDArray[np.bool_] = scores >= cut
+    crowded = np.flatnonzero(np.count_nonzero(chosen, axis=1) > p)
+    if len(crowded):  # more documents at the cut than there is room for
+        above, level = scores[crowded] > cut[crowded], scores[crowded] == cut[crowded]
+        room = p - np.count_nonzero(above, axis=1)[:, None]
+        chosen[crowded] = above | (level & (np.cumsum(level, axis=1) <= room))
+    return chosen
 
 
 def aggregate(poll: Poll, p: int, how: Aggregation, rng: np.random.Generator) -> Ballot:

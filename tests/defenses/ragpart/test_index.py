@@ -52,7 +52,7 @@ class _Quotients(Databases):
     def _scores(self, query: np.ndarray, p: int) -> np.ndarray:
         squares = np.einsum("cnd,cnd->cn", self.vectors, self.vectors)
         norms = np.sqrt(np.where(squares > 0, squares, np.float32(1.0)))
-        return ((self.vectors @ query) / norms).T
+        return (self.vectors @ query) / norms
 
 
 @pytest.mark.parametrize("cosine", [False, True])

@@ -14,8 +14,8 @@ from defenses.ragpart.poll import Aggregation, Poll, aggregate, in_top
 )
 def test_in_top_agrees_with_a_stable_sort(scores: np.ndarray, p: int) -> None:
     want = np.zeros(scores.shape, dtype=bool)
-    order = np.argsort(-scores, axis=0, kind="stable")[:p]
-    np.put_along_axis(want, order, True, axis=0)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :p]
+    np.put_along_axis(want, order, True, axis=1)
     np.testing.assert_array_equal(in_top(scores, p), want)
 
 
