@@ -14,6 +14,8 @@ BENCHMARKS = Registry(
     {
         "ado": "sim.bench.ado:run",
         "fan-out": "sim.bench.fan_out:run",
+        "ragmask": "sim.bench.ragmask:run",
+        "ragpart": "sim.bench.ragpart:run",
     },
     extra="sim",
 )
