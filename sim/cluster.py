@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from source_node.index import embed_documents
 BATCH = 512  # texts of the corpus embedded at once, in file order
 _IN_FLIGHT = 4  # shards on their way at once: bounds the object store
 _START_SECONDS = 600.0
+_ATTEMPTS = 3  # at starting Ray
 _MEMORY = 50_000  # vectors that the driver keeps at hand
 # what a local cluster does without: phoning home, killing by memory use, idle workers, metrics, niceness
 _LEAN = {
@@ -66,32 +67,50 @@ def ray_session(address: str | None, object_store_mb: int) -> Iterator[bool]:
     if ray.is_initialized():
         yield address is None
         return
-    common: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": None}
-    folder: Path | None = None
-    try:
+    with ExitStack() as stack:
+        stack.callback(ray.shutdown)
         if address is None:
-            folder = Path(tempfile.mkdtemp(prefix="scr-ray-", dir=_short_temporary_folder()))
+            folder = tempfile.mkdtemp(prefix="scr-ray-", dir=_short_temporary_folder())
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            _start_here(folder, object_store_mb)
+        else:
+            _join(address)
+        yield address is None
+
+
+def _start_here(folder: str, object_store_mb: int) -> None:
+    """Start Ray on this machine; a busy machine may need a second attempt within Ray's time limit."""
+    import ray
+
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
             ray.init(
-                **{**common, "include_dashboard": False},
                 address="local",
                 num_cpus=os.cpu_count(),
                 object_store_memory=object_store_mb * 2**20,
-                _temp_dir=str(folder),
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="ERROR",
+                _temp_dir=folder,
                 _node_ip_address="127.0.0.1",
             )
-        else:
-            try:
-                ray.init(**common, address=address)
-            except (ConnectionError, RuntimeError, ValueError) as error:
+        except Exception as error:  # Ray raises bare Exceptions where a process of its own is late
+            ray.shutdown()
+            if attempt == _ATTEMPTS:
                 reason = " ".join(str(error).split())[:200]
-                raise ConfigError(
-                    f"--ray-address {address}: no Ray cluster to join there ({reason})"
-                ) from None
-        yield address is None
-    finally:
-        ray.shutdown()
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+                raise ScrError(f"Ray did not start on this machine: {reason}") from error
+        else:
+            return
+
+
+def _join(address: str) -> None:
+    import ray
+
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ConfigError(f"--ray-address {address}: no Ray cluster to join there ({reason})") from None
 
 
 class Federation:

@@ -19,6 +19,8 @@ from core.errors import DataError
 from core.paths import cache_dir
 from sim.arms import Arm, plan_arms
 from sim.attacks import ATTACKS
+from sim.attacks.base import AttackContext, open_attack
+from sim.attacks.view import view_of
 from sim.behaviors import open_behavior
 from sim.cluster import Federation, ray_session
 from sim.comparison import Comparison, compare
@@ -198,6 +200,7 @@ def _load(config: RunConfig, report: Progress) -> tuple[Corpus, list[Question]]:
         raise DataError(f"{config.sources} sources but {len(corpus.documents)} documents in {corpus.name}")
     label = f"{corpus.name} (synthetic)" if corpus.synthetic else corpus.name
     report.say(f"{label}: {len(corpus.documents)} documents, {len(questions)} questions under test")
+    open_attack(config.attack, AttackContext(view_of(corpus), config.attack_option))
     if config.attacked:
         warning = share_warning(int(config.malicious * config.sources + 1e-9), config.sources)
         if warning is not None:
