@@ -68,12 +68,12 @@ class TrainingConfig(StrictModel):
     """
 
     seed: int = 0
-    documents: int = Field(default=1500, ge=50)
-    pair_questions: int = Field(default=120, ge=4)
-    episodes: int = Field(default=40, ge=8)
-    validation_episodes: int = Field(default=16, ge=8)
+    documents: int = Field(default=800, ge=50)
+    pair_questions: int = Field(default=60, ge=4)
+    episodes: int = Field(default=16, ge=8)
+    validation_episodes: int = Field(default=8, ge=8)
     rounds: int = Field(default=8, ge=1)
-    clean_cost: float = Field(default=0.01, gt=0.0, lt=0.5)
+    clean_cost: float = Field(default=0.005, gt=0.0, lt=0.5)
     hidden: int = Field(default=48, ge=8)
     heads: int = Field(default=4, ge=1)
     epochs: int = Field(default=30, ge=1)
