@@ -100,8 +100,8 @@ def _synonyms(text: str, rng: np.random.Generator) -> str:
     def exchange(match: re.Match[str]) -> str:
         word = match.group()
         others = WORDS.get(word.lower())
-        first = match.start() == 0
-        if others is None or not (word.islower() or (first and word[1:].islower())):
+        first, numbered = match.start() == 0, re.match(r"\s\d", text[match.end() :])
+        if others is None or numbered or not (word.islower() or (first and word[1:].islower())):
             return word
         kept = [other for other in others if _fits(text[: match.start()], word, other)]
         return _pick(word, tuple(kept), rng, 0.5)

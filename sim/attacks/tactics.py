@@ -85,19 +85,16 @@ def names(passage: Passage, rng: np.random.Generator) -> list[Edit]:
     edits: list[Edit] = []
     exchanged: dict[str, str] = {}
     subject = _subject(passage)
+    # a single word that opens a sentence may be no name: it takes another place to tell
     for name in passage.names:
-        if (
-            name.text == subject
-            or CLASSES.get(name.text) in _CHANGEABLE
-            or (name.opens and " " not in name.text)
-        ):
-            continue
-        if name.text not in exchanged:
+        free = name.text != subject and CLASSES.get(name.text) not in _CHANGEABLE
+        if free and name.text not in exchanged and (not name.opens or " " in name.text):
             other = passage.lexicon.other(name.text, name.look, passage.text, rng)
-            if other is None:
-                continue
-            exchanged[name.text] = other
-        edits.append(Edit(name.start, name.end, exchanged[name.text]))
+            if other is not None:
+                exchanged[name.text] = other
+    for name in passage.names:
+        if name.text in exchanged:
+            edits.append(Edit(name.start, name.end, exchanged[name.text]))
     return edits + _members(passage, rng, _CHANGEABLE)
 
 

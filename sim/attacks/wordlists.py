@@ -13,7 +13,7 @@ rise fall|rises falls|rose fell|risen fallen|rising falling|gain loss|gains loss
 grew shrank|growth decline|growing declining|improve worsen|improves worsens|improved worsened
 improvement deterioration|reduce increase|reduces increases|reduced increased|reduction increase
 before after|above below|over under|north south|northern southern|east west|eastern western
-northeast southwest|northwest southeast|northeastern southwestern|northwestern southeastern|left right
+northeast southwest|northwest southeast|northeastern southwestern|northwestern southeastern
 upper lower|inner outer|top bottom|front back|inside outside|male female|males females|men women|man woman
 boy girl|boys girls|father mother|brother sister|son daughter|husband wife|king queen|actor actress
 positive negative|positively negatively|effective ineffective|common rare|commonly rarely|often seldom
@@ -71,14 +71,8 @@ _CLASSES = {
     "vitamin": "calcium iron zinc magnesium potassium sodium copper iodine phosphorus",
     "form": "tablet capsule injection cream inhaler patch syrup",
     "color": "red blue green yellow black white brown purple orange pink grey silver golden",
-    "relation": "uncle aunt cousin nephew niece grandfather grandmother",
     "profession": """actor singer writer painter physician lawyer engineer architect composer poet novelist
         historian journalist politician footballer chemist physicist biologist philosopher soldier teacher""",
-    "unit": "meters feet miles kilometers yards inches",
-    "duration": "seconds minutes hours days weeks months years decades",
-    "duration one": "second minute hour day week month year decade century",
-    "scale": "thousand million billion trillion",
-    "statement": """dividends royalties goodwill inventory depreciation amortization impairment""",
 }
 _NOT_NAMES = """
 The A An In On At By For From To Of With Without As And But Or Nor So Yet If When While Where Who Whom Whose

@@ -26,7 +26,7 @@ _FIRST = (
 _NEAR = {
     "place": ("Upper {}", "New {}", "{} Falls", "{} Abbas", "Lower {}", "Port {}"),
     "firm": ("{} Holdings", "{} Partners", "{} Systems", "{} Mutual"),
-    "drug": ("{} Forte", "{} Retard", "{}-B", "{} Plus"),
+    "drug": ("{} Forte", "{} Retard", "{} Neo", "{} Plus"),
     "work": ("A Return to {}", "{} Revisited", "The Heirs of {}", "Letters from {}"),
     "structure": ("Old {}", "Second {}", "Little {}", "East {}"),
 }

@@ -74,13 +74,15 @@ def _say(group: Group, fact: Fact, form: str, *, first: bool, rng: Random) -> st
 
 
 def _join(lines: list[str], forms: list[str], rng: Random) -> list[str]:
-    """Some neighbouring sentences drawn together into one."""
+    """At most two neighbouring sentences drawn together into one, so that three or more stay."""
     joined: list[str] = []
+    free = len(lines) > 3
     for i, line in enumerate(lines):
         begins_with_name = forms[i].startswith("{v}") or not re.match(
             r"(?:The|It|A|In|At|On|With|Its)\b", line
         )
-        if joined and not begins_with_name and rng.random() < 0.25 and len(joined[-1].split()) < 16:
+        if free and joined and not begins_with_name and rng.random() < 0.25:
+            free = False
             joint = rng.choice(_JOINTS)
             joined[-1] = f"{joined[-1][:-1]}{joint}{line[0].lower()}{line[1:]}"
         else:

@@ -49,7 +49,7 @@ TOWN = Kind(
             The mayor of {S} is {v}.
             {S} is governed by its mayor, {v}.
             In the last election {v} became mayor of {S}.
-            The office of mayor is held by {v}.
+            The office of mayor of {S} is held by {v}.
             {P} council elected {v} as mayor.
             Since the last vote the town hall of {S} has been led by {v}.
             As mayor, {v} represents {S} before the province.
