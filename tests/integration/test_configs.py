@@ -66,4 +66,4 @@ def test_the_names_in_them_exist() -> None:
     open_behavior(run.behavior)
     federation = load(AggregatorConfig, ROOT / "configs/aggregator.yaml")
     built = build_stages(federation.defenses, Resources(embedder=HashingEmbedder()), Reputation())
-    assert [place.stage.name for place in built.pipeline.stages] == ["injection_guard", "scr"]
+    assert {place.stage.name for place in built.pipeline.stages} == {"injection_guard", "scr"}
