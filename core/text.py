@@ -9,6 +9,7 @@ import runpy
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from core.errors import MissingPackageError
@@ -41,6 +42,11 @@ def squash(text: str) -> str:
 def words(text: str) -> list[str]:
     """Lower-cased word tokens (letters, digits, inner apostrophes)."""
     return [word.lower() for word in _WORD.findall(text)]
+
+
+def first_words(text: str, n: int) -> list[str]:
+    """The first `n` of `words(text)`, without reading the rest."""
+    return [match.group().lower() for match in islice(_WORD.finditer(text), n)]
 
 
 @lru_cache(maxsize=1)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 # name -> "module:Stage"; other packages register theirs in the entry-point group securecollarag.defenses
 STAGES: dict[str, str] = {
+    "always_drop": "defenses.always:AlwaysDropStage",
+    "always_keep": "defenses.always:AlwaysKeepStage",
+    "attention_variance": "defenses.attention_variance:AttentionVarianceStage",
+    "filterrag": "defenses.filterrag:FilterRagStage",
     "injection_guard": "defenses.injection_guard:InjectionGuardStage",
     "injection_query": "defenses.injection_guard:InjectionQueryStage",
     "leakage_audit": "defenses.leakage_audit:LeakageAuditStage",
+    "perplexity": "defenses.perplexity:PerplexityStage",
     "quotation_guard": "defenses.quotation_guard:QuotationGuardStage",
+    "ragdefender": "defenses.ragdefender:RagDefenderStage",
     "ragmask": "defenses.ragmask.stage:RagMaskStage",
     "ragpart": "defenses.ragpart.stage:RagPartStage",
+    "tris": "defenses.tris.stage:TrisStage",
+    "trustrag": "defenses.trustrag:TrustRagStage",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -14,24 +15,28 @@ from aggregator.reputation import Reputation
 from aggregator.stages import STAGES, StageSet, build_stages
 from core.embedding.cache import CachedEmbedder
 from core.embedding.hashing import HashingEmbedder
-from core.errors import ConfigError
+from core.errors import ConfigError, StageError
 from core.pipeline import Pipeline, PipelineResult, PipelineStage
 from core.records import Candidate, DocumentKey, Query
 from core.stage import AnswerDecision, QueryDecision, Resources, StageInput
 from tests.contracts.texts import NASTY, PLAIN, QUESTION, any_texts
+from tests.scripted_llm import ScriptedLLM
 
 EMBEDDER = CachedEmbedder(HashingEmbedder(64))
 NAMES = [name for name in STAGES.names() if name != "shouting"]  # a plug-in under test elsewhere
 
 
-def build(name: str, options: dict[str, Any] | None = None) -> StageSet:
+REPLIES = ("contradict", "compatible", "uncertain", "Paris in the blue hall", "I don't know", "", "{")
+
+
+def reply(prompt: str) -> str:
+    """Something different for most prompts, the same for the same one."""
+    return REPLIES[zlib.crc32(prompt.encode("utf-8", "replace")) % len(REPLIES)]
+
+
+def build(name: str, options: dict[str, Any] | None = None, llm: ScriptedLLM | None = None) -> StageSet:
     spec = StageSpec(name=name, required=True, options=options or {})
-    try:
-        return build_stages([spec], Resources(embedder=EMBEDDER), Reputation())
-    except ConfigError as error:
-        if "needs a language model" in str(error):
-            pytest.skip(str(error))
-        raise
+    return build_stages([spec], Resources(embedder=EMBEDDER, llm=llm or ScriptedLLM(reply)), Reputation())
 
 
 def a_round(texts: list[str], sources: list[int], *, vectors: bool, seed: int = 0) -> StageInput:
@@ -118,3 +123,40 @@ def test_a_stage_is_called_what_the_registry_calls_it(name: str) -> None:
     built = build(name)
     stages = [*built.guards, *built.auditors, *built.pipeline.stages]
     assert [place.stage.name for place in stages] == [name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "texts", [[], ["one document alone"], ["the same", "the same", "the same", "the same"]]
+)
+def test_no_document_one_document_and_duplicates(name: str, texts: list[str]) -> None:
+    result = judge(name, a_round(texts, list(range(len(texts))), vectors=bool(texts)))
+    for record in result.trail:
+        assert len(record.verdicts) == len(texts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_language_model_a_stage_works_or_says_so(name: str) -> None:
+    spec = StageSpec(name=name, required=True)
+    try:
+        built = build_stages([spec], Resources(embedder=EMBEDDER), Reputation())
+    except ConfigError as error:
+        problem = str(error)
+    else:
+        problem = ""
+        start = a_round(list(PLAIN), [0, 1, 2, 3, 0, 1], vectors=True)
+        Pipeline([PipelineStage(p.stage, p.hook, True) for p in built.pipeline.stages]).run(start)
+    assert not problem or "needs a language model and none is configured" in problem
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_failing_language_model_fails_the_stage_or_counts(name: str) -> None:
+    start = a_round(list(PLAIN), [0, 1, 2, 3, 0, 1], vectors=True)
+    built = build(name, llm=ScriptedLLM(fail=True))
+    stages = [PipelineStage(p.stage, p.hook, True) for p in built.pipeline.stages]
+    problem = "scripted failure"
+    try:
+        Pipeline(stages).run(start)
+    except StageError as error:
+        problem = str(error)
+    assert "scripted failure" in problem

@@ -36,6 +36,11 @@ def test_squash_leaves_single_blanks(value: str) -> None:
     assert text.squash(squashed) == squashed
 
 
+@given(st.text(), st.integers(0, 5))
+def test_first_words_are_a_prefix_of_words(value: str, n: int) -> None:
+    assert text.first_words(value, n) == text.words(value)[:n]
+
+
 def test_words_keep_apostrophes_and_digits() -> None:
     assert text.words("It's 42, O’Neil's naïve_test!") == ["it's", "42", "o’neil", "s", "naïve", "test"]
 

@@ -1,0 +1,97 @@
+"""Perplexity filter: text that a language model finds unlikely was optimised for a retriever."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from core.config import StrictModel, parse
+from core.errors import LLMError
+from core.llm import Capability, ScoringLLM, require_llm
+from core.stage import Hook, Resources, StageInput, StageResult, keep_where
+from core.text import content_hash
+
+_REMEMBERED = 10_000
+_PROMPT = "Text:"
+
+
+class PerplexityConfig(StrictModel):
+    """When a text is too unlikely.
+
+    `limit`: largest perplexity that passes; None judges within the round instead: a document goes whose
+    log-perplexity lies more than `deviations` robust standard deviations (1.4826 MAD, at least
+    `least_spread` nats) above the median, in rounds of at least `min_documents`. `words`: how much of
+    a text is read.
+    """
+
+    limit: float | None = Field(default=None, gt=1)
+    deviations: float = Field(default=3.0, gt=0)
+    least_spread: float = Field(default=0.2, gt=0)
+    min_documents: int = Field(default=4, ge=2)
+    words: int = Field(default=100, ge=5)
+
+
+class PerplexityStage:
+    """Drops unlikely texts. Catches token soup of gradient attacks, not fluent lies.
+
+    Remembers the perplexity of texts it has read, which changes no result. A failed call counts as
+    ordinary text. Credibility is one half at the threshold and falls with each nat above it.
+    """
+
+    name = "perplexity"
+    hook = Hook.POST_RETRIEVAL
+
+    def __init__(self, config: Mapping[str, Any] | PerplexityConfig | None, resources: Resources) -> None:
+        if not isinstance(config, PerplexityConfig):
+            config = parse(PerplexityConfig, config or {}, self.name)
+        self.config = config
+        self._llm = cast("ScoringLLM", require_llm(resources.llm, self.name, [Capability.LOGPROBS]))
+        self._known: OrderedDict[str, float] = OrderedDict()
+
+    def run(self, given: StageInput) -> StageResult:
+        logs = np.array([self._log_perplexity(document.text) for document in given.documents])
+        read = np.isfinite(logs)
+        threshold = self._threshold(logs[read])
+        excess = np.where(read, logs - threshold, -np.inf)
+        result = keep_where(
+            given,
+            [not bool(value > 0) for value in excess],
+            "perplexity",
+            credibility=[float(1.0 / (1.0 + np.exp(np.clip(value, -50.0, 50.0)))) for value in excess],
+            evidence=[
+                {"perplexity": float(np.exp(min(value, 50.0)))} if seen else {"not_read": 1.0}
+                for value, seen in zip(logs, read, strict=True)
+            ],
+        )
+        return StageResult(result.documents, result.verdicts, {"llm_failures": float((~read).sum())})
+
+    def _threshold(self, logs: NDArray[np.float64]) -> float:
+        """Largest log-perplexity that passes."""
+        config = self.config
+        if config.limit is not None:
+            return float(np.log(config.limit))
+        if len(logs) < config.min_documents:
+            return np.inf
+        middle = float(np.median(logs))
+        spread = 1.4826 * float(np.median(np.abs(logs - middle)))
+        return middle + config.deviations * max(spread, config.least_spread)
+
+    def _log_perplexity(self, text: str) -> float:
+        """Mean negative log-likelihood per token; NaN where the text has no words or the call failed."""
+        short = " ".join(text.split()[: self.config.words])[: 12 * self.config.words]
+        if not short:
+            return float("nan")
+        key = content_hash(short)
+        if key not in self._known:
+            try:
+                self._known[key] = -float(self._llm.log_likelihood(_PROMPT, [f" {short}"])[0])
+            except LLMError:
+                return float("nan")
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return self._known[key]
