@@ -11,7 +11,7 @@ import numpy as np
 from core.errors import StoreError
 from gnn.inference.source_filter import SourceBeliefs, SourceFilter
 
-_VERSION = 1
+_VERSION = 2
 
 
 def to_bytes(beliefs: SourceBeliefs) -> bytes:
@@ -23,6 +23,7 @@ def to_bytes(beliefs: SourceBeliefs) -> bytes:
         header=np.frombuffer(header.encode(), dtype=np.uint8),
         labelings=beliefs.labelings,
         log_mass=beliefs.log_mass,
+        levels=beliefs.levels,
     )
     return buffer.getvalue()
 
@@ -39,7 +40,11 @@ def from_bytes(data: bytes) -> SourceBeliefs:
             if header["version"] != _VERSION:
                 raise StoreError(f"source beliefs have version {header['version']}, this is {_VERSION}")
             return SourceBeliefs(
-                tuple(header["sources"]), arrays["labelings"], arrays["log_mass"], header["rounds"]
+                tuple(header["sources"]),
+                arrays["labelings"],
+                arrays["log_mass"],
+                header["rounds"],
+                arrays["levels"],
             )
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise StoreError(f"stored source beliefs are unreadable: {error}") from None
@@ -62,4 +67,4 @@ def about(beliefs: SourceBeliefs, sources: tuple[str, ...], source_filter: Sourc
             odds[j] = np.log((1 - honest) / honest) - np.log(prior / (1 - prior))
     columns = np.log(np.maximum(beliefs.mass.sum(axis=0), 1e-12))
     log_mass = fresh.log_mass + (fresh.labelings @ odds)[:, None] + columns
-    return SourceBeliefs(sources, fresh.labelings, log_mass - log_mass.max(), beliefs.rounds)
+    return SourceBeliefs(sources, fresh.labelings, log_mass - log_mass.max(), beliefs.rounds, beliefs.levels)

@@ -14,9 +14,16 @@ DOCUMENT_FEATURES = (
     *CONTENT_FEATURES, "margin", "logit_verification", "logit_any_honest", "tampering", "agree_degree",
     "conflict_degree", "holders_suspect", "lie_rate", "collusion",
 )  # fmt: skip
-SOURCE_FEATURES = ("logit_honest", "suspicion", "documents", "margin_min", "margin_mean", "tampering_mean")
+SOURCE_FEATURES = (
+    "logit_honest",
+    "content_level",
+    "documents",
+    "margin_min",
+    "margin_mean",
+    "tampering_mean",
+)
 EDGE_FEATURES = ("agree", "conflict", "cosine", "same_source", "holds", "held_by")
-SCHEMA = "graph/1/" + "+".join((*DOCUMENT_FEATURES, "|", *SOURCE_FEATURES, "|", *EDGE_FEATURES))
+SCHEMA = "graph/2/" + "+".join((*DOCUMENT_FEATURES, "|", *SOURCE_FEATURES, "|", *EDGE_FEATURES))
 _CLIP = 8.0
 _NEAR = 0.6  # documents more similar than this are linked even where no sentence aligns
 _MOST_EDGES = 24  # per document, strongest first: keeps a round of 1,000 documents linear
@@ -56,7 +63,7 @@ def build_graph(signals: Signals) -> Graph:
             signals.tampering,
             relations.agree.sum(axis=1),
             relations.conflict.sum(axis=1),
-            held @ signals.evidence.suspicion / count,
+            held @ np.maximum(signals.evidence.levels, 0) / count,
             np.full(n, float(rate.reshape(2, -1).sum(axis=0) @ np.linspace(0, 1, rate.size // 2))),
             np.full(n, signals.beliefs.collusion()),
         ]
@@ -67,7 +74,7 @@ def build_graph(signals: Signals) -> Graph:
     sources = np.column_stack(
         [
             logit(honest),
-            signals.evidence.suspicion,
+            np.maximum(signals.evidence.levels, 0),
             returned / max(1, n),
             np.where(np.isfinite(lowest), lowest, 0.0),
             held.T @ signals.margin / safe,

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from gnn.content import N_FEATURES, content_features
 from gnn.credibility import tampering_evidence, verification_credibility
-from gnn.inference.evidence import RoundEvidence, content_suspicion, round_evidence
+from gnn.inference.evidence import RoundEvidence, round_evidence
 from gnn.inference.large import LargeSourceFilter
 from gnn.inference.source_filter import EXACT_LIMIT, FilterConfig, SourceBeliefs, SourceFilter
+from gnn.inference.suspicion import content_levels
 from gnn.relations.documents import DocumentRelations, relate
 from gnn.relations.scorer import MLP, RelationScorer
 from gnn.round import VerificationRound
@@ -97,12 +98,8 @@ class Channels:
         related = relate(
             self.relations, given.sentences, given.sentence_vectors, given.vectors, given.holders
         ).gated(trust)
-        c = self.filter_config
-        suspicion = content_suspicion(
-            given.holders, margin, least=c.suspect_least, gain=c.suspect_gain, most=c.suspect_most,
-            unsuspected=c.unsuspected,
-        )  # fmt: skip
-        evidence = round_evidence(related, given.holders, suspicion, trust)
+        levels = content_levels(given.holders, margin)
+        evidence = round_evidence(related, given.holders, levels, trust)
         source_filter = self.filter_for(len(given.sources))
         beliefs = source_filter.update(prior, evidence)
         return Signals(

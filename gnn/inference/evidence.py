@@ -18,14 +18,14 @@ class RoundEvidence:
     """Evidence of one round over m sources and n documents.
 
     `holders` (n, m) who returned which text; `dispute` (n, n) x in [0,1]; `weight` (n, n) W >= 0,
-    its diagonal the weight of an identical text at two sources; `suspicion` (m,) log-odds
-    of lying that the content of the source's documents gives, 0 where it did not answer; `present` (m,) whether the source answered at all.
+    its diagonal the weight of an identical text at two sources; `levels` (m,) the content level
+    of each source (`gnn.inference.suspicion`); `present` (m,) whether the source answered at all.
     """
 
     holders: NDArray[np.bool_]
     dispute: NDArray[np.float32]
     weight: NDArray[np.float32]
-    suspicion: NDArray[np.float64]
+    levels: NDArray[np.int8]
     present: NDArray[np.bool_]
     scale: float
 
@@ -41,7 +41,7 @@ class RoundEvidence:
 def round_evidence(
     relations: DocumentRelations,
     holders: NDArray[np.bool_],
-    suspicion: NDArray[np.float64],
+    levels: NDArray[np.int8],
     trust: NDArray[np.float32],
 ) -> RoundEvidence:
     """Evidence from document relations (already gated by `trust`) and content flags.
@@ -60,23 +60,4 @@ def round_evidence(
     weight = PAIR_WEIGHT * scale * strength
     np.fill_diagonal(weight, PAIR_WEIGHT * scale * trust**2)
     present = np.asarray(holders.any(axis=0))
-    return RoundEvidence(holders, relations.dispute, weight.astype(np.float32), suspicion, present, scale)
-
-
-def content_suspicion(
-    holders: NDArray[np.bool_],
-    margin: NDArray[np.float64],
-    *,
-    least: float,
-    gain: float,
-    most: float,
-    unsuspected: float,
-) -> NDArray[np.float64]:
-    """(m,) log-odds of lying from each source's worst content margin (n,), 0 for absent sources.
-
-    A margin just below the threshold happens to honest sources too and says little; one far below does
-    not. A flat verdict per flag would drop an honest source for one odd document.
-    """
-    worst = np.where(holders, margin[:, None], np.inf).min(axis=0, initial=np.inf)
-    flagged = np.minimum(most, least + gain * np.maximum(0.0, -worst))
-    return np.where(holders.any(axis=0), np.where(worst < 0, flagged, unsuspected), 0.0)
+    return RoundEvidence(holders, relations.dispute, weight.astype(np.float32), levels, present, scale)

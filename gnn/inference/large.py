@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gnn.inference.evidence import RoundEvidence
 from gnn.inference.source_filter import SourceBeliefs, SourceFilter
+from gnn.inference.suspicion import learn
 
 _STARTS = 8
 Score = Callable[[NDArray[np.bool_]], NDArray[np.float64]]
@@ -39,15 +40,21 @@ class LargeSourceFilter(SourceFilter):
         column_prior = np.log(np.maximum(columns, 1e-12))
 
         def score(labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
-            return self.log_likelihood(labelings, evidence) + (labelings @ odds)[:, None] + column_prior
+            return (
+                self.log_likelihood(labelings, evidence, beliefs.levels)
+                + (labelings @ odds)[:, None]
+                + column_prior
+            )
 
         limit = self.breakdown(m)
-        unary = odds + evidence.suspicion
+        unary = odds + np.where(evidence.levels > 0, 2.0, -0.5) * evidence.present
         found = {self._climb(start, score, limit).tobytes() for start in self._starts(unary, evidence, limit)}
         peaks = np.array([np.frombuffer(key, dtype=bool) for key in sorted(found)])
         labelings = _neighbourhood(peaks, unary, limit)
         log_mass = score(labelings)
-        return SourceBeliefs(beliefs.sources, labelings, log_mass - log_mass.max(), beliefs.rounds + 1)
+        return SourceBeliefs(
+            beliefs.sources, labelings, log_mass - log_mass.max(), beliefs.rounds + 1, beliefs.levels
+        )
 
     def predict(self, beliefs: SourceBeliefs, evidence: RoundEvidence) -> SourceBeliefs:
         """Carry per-source odds, softened by the chance that a source changed sides."""
@@ -59,7 +66,8 @@ class LargeSourceFilter(SourceFilter):
         columns = beliefs.mass.sum(axis=0)
         columns = (1 - c.spread) * columns + c.spread / len(columns)
         mass = (beliefs.labelings @ odds)[:, None] + np.log(columns)
-        return SourceBeliefs(beliefs.sources, beliefs.labelings, mass, beliefs.rounds)
+        levels = learn(beliefs.levels, evidence.levels, beliefs.honest, c.suspicion)
+        return SourceBeliefs(beliefs.sources, beliefs.labelings, mass, beliefs.rounds, levels)
 
     def _carried(self, beliefs: SourceBeliefs) -> NDArray[np.float64]:
         """(m,) log-odds of being a liar that the last round left."""

@@ -7,12 +7,13 @@ Beyond `EXACT_LIMIT` sources `gnn.inference.large` replaces the enumeration by a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnn.inference.evidence import RoundEvidence
+from gnn.inference.suspicion import SuspicionConfig, learn, level_log_likelihood
 
 EXACT_LIMIT = 12
 
@@ -24,9 +25,8 @@ class FilterConfig:
     `prior_liar` per source; `honest_noise`: how often two honest sources seem to conflict;
     `lie_rates`: candidate shares of altered documents at a liar; `becomes_liar`, `becomes_honest`:
     change of a source per fully informative round; `full_evidence`: pair weight that makes a round
-    fully informative; `suspect_least`, `suspect_gain`, `suspect_most`: log-odds of being a liar that a
-    document below the content threshold gives, growing with its distance; `unsuspected`: log-odds of a
-    source without one; `spread`: mass spread over lie rates and collusion each round.
+    fully informative; `spread`: mass spread over lie rates and collusion each round; `suspicion`: what
+    content flags say.
     """
 
     prior_liar: float = 0.25
@@ -35,11 +35,8 @@ class FilterConfig:
     becomes_liar: float = 0.02
     becomes_honest: float = 0.005
     full_evidence: float = 4.0
-    suspect_least: float = 0.4
-    suspect_gain: float = 0.8
-    suspect_most: float = 3.0
-    unsuspected: float = -0.3
     spread: float = 0.05
+    suspicion: SuspicionConfig = field(default_factory=SuspicionConfig)
 
 
 @dataclass(frozen=True)
@@ -48,12 +45,14 @@ class SourceBeliefs:
 
     `sources` fixes the bit order; `log_mass` is (k, 2 * len(lie_rates)) over the k labelings of
     `labelings` (k, m) bool, True = liar; columns are lie rate × {independent, colluding}.
+    `levels` (3,) counts the content levels of sources believed honest.
     """
 
     sources: tuple[str, ...]
     labelings: NDArray[np.bool_]
     log_mass: NDArray[np.float64]
     rounds: int = 0
+    levels: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
 
     @property
     def mass(self) -> NDArray[np.float64]:
@@ -111,7 +110,7 @@ class SourceFilter:
 
     def update(self, beliefs: SourceBeliefs, evidence: RoundEvidence) -> SourceBeliefs:
         """Posterior after one round; columns of `evidence` follow `beliefs.sources`."""
-        log_mass = beliefs.log_mass + self.log_likelihood(beliefs.labelings, evidence)
+        log_mass = beliefs.log_mass + self.log_likelihood(beliefs.labelings, evidence, beliefs.levels)
         log_mass -= log_mass.max()
         return replace(beliefs, log_mass=log_mass, rounds=beliefs.rounds + 1)
 
@@ -132,14 +131,20 @@ class SourceFilter:
         mass = full[codes]
         mass = (1 - c.spread) * mass + c.spread * mass.mean(axis=1, keepdims=True)
         mass /= mass.sum()
-        return replace(beliefs, log_mass=np.log(np.maximum(mass, 1e-300)))
+        levels = learn(beliefs.levels, evidence.levels, beliefs.honest, c.suspicion)
+        return replace(beliefs, log_mass=np.log(np.maximum(mass, 1e-300)), levels=levels)
 
-    def log_likelihood(self, labelings: NDArray[np.bool_], evidence: RoundEvidence) -> NDArray[np.float64]:
-        """(k, 2q) log-likelihood of the round under each labeling and way of lying."""
+    def log_likelihood(
+        self, labelings: NDArray[np.bool_], evidence: RoundEvidence, levels: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """(k, 2q) log-likelihood of the round under each labeling and way of lying.
+
+        `levels` (3,) counts the content levels that honest sources showed so far.
+        """
         c = self.config
         liar = labelings.astype(np.float64)
         honest = 1.0 - liar
-        unary = liar @ evidence.suspicion
+        unary = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
         both_honest = _quadratic(honest, self._between(evidence, c.honest_noise), honest) / 2
         out = np.empty((len(labelings), 2 * len(c.lie_rates)))
         for i, rate in enumerate(c.lie_rates):

@@ -1,0 +1,81 @@
+"""What the content channel's flags say about a source: how often do honest sources get flagged here?
+
+A flag is no fixed amount of evidence. Where the content threshold fits the domain, honest sources are
+flagged in a few of a hundred rounds and a flag is telling; where it does not, everybody is flagged often
+and a flag says little. So the honest rates are learned from the sources believed honest, and a round may
+be hard as a whole: a question whose honest documents all look made for it accuses nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+ABSENT, CLEAR, BELOW, FAR_BELOW = -1, 0, 1, 2
+FAR = -1.5  # content margin (logits) from which a document counts as far below the threshold
+
+
+@dataclass(frozen=True)
+class SuspicionConfig:
+    """Rates of a source's worst document being clear, below or far below the threshold.
+
+    `honest` is the prior of honest sources, worth `prior_rounds` source-rounds and then learned with a
+    memory of `memory` rounds; `liar` holds for attacking sources, camouflaged ones included; `hard` for
+    any source in a hard round, of which there is a share `hard_share`.
+    """
+
+    honest: tuple[float, float, float] = (0.94, 0.04, 0.02)
+    prior_rounds: float = 20.0
+    memory: float = 50.0
+    liar: tuple[float, float, float] = (0.5, 0.2, 0.3)
+    hard: tuple[float, float, float] = (0.5, 0.3, 0.2)
+    hard_share: float = 0.1
+
+
+def content_levels(holders: NDArray[np.bool_], margin: NDArray[np.float64]) -> NDArray[np.int8]:
+    """(m,) level of each source's worst content margin (n,); `ABSENT` where it returned nothing."""
+    worst = np.where(holders, margin[:, None], np.inf).min(axis=0, initial=np.inf)
+    levels = np.where(worst < FAR, FAR_BELOW, np.where(worst < 0, BELOW, CLEAR))
+    return np.where(holders.any(axis=0), levels, ABSENT).astype(np.int8)
+
+
+def honest_rates(counts: NDArray[np.float64], config: SuspicionConfig) -> NDArray[np.float64]:
+    """(3,) posterior mean rates of honest sources, given weighted `counts` (3,) of levels seen."""
+    prior = config.prior_rounds * np.array(config.honest)
+    return (prior + counts) / (prior.sum() + counts.sum())
+
+
+def level_log_likelihood(
+    labelings: NDArray[np.bool_],
+    levels: NDArray[np.int8],
+    counts: NDArray[np.float64],
+    config: SuspicionConfig,
+) -> NDArray[np.float64]:
+    """(k,) log-likelihood of `levels` (m,) under each labeling, ordinary and hard rounds mixed."""
+    present = levels != ABSENT
+    seen = levels[present]
+    if not len(seen):
+        return np.zeros(len(labelings))
+    liar = labelings[:, present].astype(np.float64)
+    as_liar = np.log(np.array(config.liar))[seen]
+    ordinary = np.log(honest_rates(counts, config))[seen]
+    # a liar in a hard round is at least as suspect as an honest source there
+    hard = np.log(np.array(config.hard))[seen]
+    each = liar @ as_liar
+    in_ordinary = each + (1.0 - liar) @ ordinary
+    in_hard = liar @ np.maximum(as_liar, hard) + (1.0 - liar) @ hard
+    return np.logaddexp(np.log1p(-config.hard_share) + in_ordinary, np.log(config.hard_share) + in_hard)
+
+
+def learn(
+    counts: NDArray[np.float64],
+    levels: NDArray[np.int8],
+    honest: NDArray[np.float64],
+    config: SuspicionConfig,
+) -> NDArray[np.float64]:
+    """Counts after a round: each source counts as far as it is believed honest, old rounds fade."""
+    present = levels != ABSENT
+    added = np.bincount(levels[present], weights=honest[present], minlength=3)
+    return counts * (1.0 - 1.0 / config.memory) + added
