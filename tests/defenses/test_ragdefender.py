@@ -49,7 +49,7 @@ def test_counts_by_hand() -> None:
     apart = ["stone", "river", "hill", "lamp", "boat"]
     assert concentrated_count(similar) == 3
     assert clustered_count(similar, apart, 2) in (1, 2)  # the smaller cluster
-    crowded = ["lie now", "lie now", "lie now", "lie now", "x"]
+    crowded = ["planted lie"] * 4 + ["x"]
     assert clustered_count(similar, crowded, 2) in (3, 4)  # the larger one
 
 
