@@ -12,12 +12,15 @@ from typing import Any
 
 from aggregator.llm import open_llm
 from aggregator.readers import READERS, open_reader
-from aggregator.stages import STAGES
-from core.embedding import EMBEDDERS
+from aggregator.reputation import Reputation
+from aggregator.stages import STAGES, build_stages
+from core.embedding import EMBEDDERS, open_embedder
 from core.embedding.base import Vectors
-from core.errors import DataError
+from core.errors import CheckpointError, DataError
+from core.llm import LLM
 from core.paths import cache_dir
-from sim.arms import Arm, plan_arms
+from core.stage import Resources
+from sim.arms import Arm, plan_arms, stage_specs
 from sim.attacks import ATTACKS
 from sim.attacks.base import AttackContext, open_attack
 from sim.attacks.view import view_of
@@ -29,7 +32,7 @@ from sim.corpora import Corpus, Question, load_corpus, select_questions
 from sim.metrics import summarise
 from sim.output import RunFolder
 from sim.partition import cluster_labels
-from sim.progress import Progress, counting, open_progress
+from sim.progress import Progress, open_progress
 from sim.round_record import RoundRecord
 from sim.rounds import CLUSTERS, share_warning, source_names
 from sim.trial import plan_trial
@@ -85,6 +88,7 @@ def run_experiment(
 def _run(config: RunConfig, report: Progress, fresh: bool) -> RunResult:
     reader = _check_names(config)
     corpus, questions = _load(config, report)
+    _try_stages(config)
     comparing = config.compare
     if comparing is None:
         comparing = bool(getattr(reader, "simulated", False)) and not getattr(reader, "forced_choice", False)
@@ -111,6 +115,7 @@ def _run(config: RunConfig, report: Progress, fresh: bool) -> RunResult:
         )
         folder.write("metrics.json", metrics)
         folder.write("comparison.json", comparison.as_json())
+        folder.finish()
         return RunResult(config, metrics, comparison, tuple(folder.rounds[main.name]))
     finally:
         folder.close()
@@ -158,25 +163,39 @@ def _ask_all(
         categories = _categories(corpus, vectors)
         dialer = Dialer(federation.addresses, config.deadline)
         stack.callback(dialer.close)
-        llm = open_llm(config.llm) if config.llm is not None else None
-        reader = open_reader(config.reader, federation.embedder, config.llm_options)
+        llm = _open_llm(config)
+        reader = open_reader(
+            config.reader, federation.embedder, config.llm_options, cache_dir=config.cache_dir
+        )
         for number in range(folder.done // len(questions), config.trials):
             trial = plan_trial(number, config, corpus, categories, questions)
             federation.load(corpus.documents, vectors, trial.members, dict(trial.schedule), report)
             run = TrialRun(config, corpus, trial, dialer, federation.embedder, reader, llm, folder)
-            with counting(report, f"trial {number + 1} of {config.trials}", len(questions), run.done):
-                run.work(arms, report)
+            run.work(arms, report)
 
 
 def _check_names(config: RunConfig) -> Any:
-    """Look every plug-in up before anything is started; returns the reader's class or factory."""
+    """Look every plug-in up before anything is loaded; returns the reader's class or factory."""
     ATTACKS.get(config.attack)
     open_behavior(config.behavior)
     for name in config.stage_names:
         STAGES.get(name)
     EMBEDDERS.get(config.embedder.partition(":")[0])
     RETRIEVERS.get(config.retriever)
+    if config.checkpoint is not None and not config.checkpoint.is_file():
+        raise CheckpointError(f"{config.checkpoint}: no such checkpoint")
     return READERS.get(config.reader.partition(":")[0])
+
+
+def _try_stages(config: RunConfig) -> None:
+    """Make every stage once, so that a wrong option is told before anything is started."""
+    embedder = open_embedder(config.embedder, memory_only=True)  # its model is not loaded by this
+    resources = Resources(embedder=embedder, llm=_open_llm(config), seed=config.seed)
+    build_stages(stage_specs(config), resources, Reputation())
+
+
+def _open_llm(config: RunConfig) -> LLM | None:
+    return None if config.llm is None else open_llm(config.llm)
 
 
 def _load(config: RunConfig, report: Progress) -> tuple[Corpus, list[Question]]:

@@ -111,6 +111,12 @@ class RunFolder:
             text = content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False)
             write_atomic(self.root / name, text.rstrip("\n") + "\n")
 
+    def finish(self) -> None:
+        """Remove what only a run that goes on would need."""
+        if self.root is not None:
+            for path in (self.root / "state").glob("*.sqlite*"):
+                path.unlink()
+
     def close(self) -> None:
         """Release the folder."""
         if self._lock is not None:

@@ -15,7 +15,7 @@ from sim.arms import Arm, ArmRun, only
 from sim.config import RunConfig
 from sim.corpora import Corpus
 from sim.output import RunFolder
-from sim.progress import Progress
+from sim.progress import Progress, counting
 from sim.recording import record_round
 from sim.round_record import RoundRecord
 from sim.trial import Case, Trial, request_id, tampers
@@ -75,20 +75,23 @@ class TrialRun:
 
     def work(self, arms: Sequence[Arm], report: Progress) -> None:
         """Ask every question that is not done, and store each round before the next one."""
+        number, cases = self._trial.number, self._trial.cases
         runs = [self._open(arm) for arm in arms]
         try:
             if not self.done:
-                self._warm_up(runs)
-            for case in self._trial.cases[self.done :]:
-                records = self._round(case, runs)
-                files = {run.arm.name: run.reputation.path for run in runs if run.arm.defended}
-                self._folder.add(records, {arm: path for arm, path in files.items() if path is not None})
-                report.advance(note=_note(records.values()))
+                self._warm_up([run for run in runs if run.arm.defended], report)
+            title = f"trial {number + 1} of {self._config.trials}"
+            with counting(report, title, len(cases), self.done):
+                for case in cases[self.done :]:
+                    records = self._round(case, runs)
+                    files = {run.arm.name: run.reputation.path for run in runs if run.arm.defended}
+                    self._folder.add(records, {arm: path for arm, path in files.items() if path is not None})
+                    report.advance(note=_note(records.values()))
         finally:
             for run in runs:
                 run.close()
         for arm in arms:
-            self._folder.forget(arm.name, self._trial.number)
+            self._folder.forget(arm.name, number)
 
     def _open(self, arm: Arm) -> ArmRun:
         path = None
@@ -101,20 +104,21 @@ class TrialRun:
         seed = derive_seed(self._trial.seed, "aggregator")
         return ArmRun(arm, self._config, self._embedder, self._reader, self._llm, path, seed, cache_dir())
 
-    def _warm_up(self, runs: Sequence[ArmRun]) -> None:
+    def _warm_up(self, runs: Sequence[ArmRun], report: Progress) -> None:
         """Clean rounds on which reputations and thresholds settle; nothing of them is counted."""
-        if not self._trial.warmup:
+        if not runs or not self._trial.warmup:
             return
         for run in runs:
-            run.begin_warmup()
-        for i, question in enumerate(self._trial.warmup):
-            name = request_id(self._trial.number, "warmup", str(i))
-            gathered = self._gather(question.text, name, {})
-            for run in runs:
-                if run.arm.defended:
-                    run.ask(question.text, name, question.answers[:1], gathered)
+            run.begin_warm_up()
+        with counting(report, "warming up", len(self._trial.warmup)):
+            for i, question in enumerate(self._trial.warmup):
+                name = request_id(self._trial.number, "warmup", str(i))
+                gathered = self._gather(question.text, name, {})
+                for run in runs:
+                    run.learn(question.text, gathered)
+                report.advance()
         for run in runs:
-            run.end_warmup()
+            run.end_warm_up()
 
     def _round(self, case: Case, runs: Sequence[ArmRun]) -> dict[str, RoundRecord]:
         gathered: dict[bool, Gathered] = {}

@@ -161,3 +161,10 @@ def test_help_has_examples(capsys):
     assert "Examples:" in shown
     for flag in ("--queries-file", "--attack-option", "--rounds-warmup", "--ray-address", "--no-compare"):
         assert flag in shown
+
+
+def test_stage_settings_are_tried_before_anything_is_started(fails, tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text(yaml.safe_dump({"stages": {"scr": {"options": {"treshold": 0.5}}}}))
+    assert "unknown key 'treshold'" in fails("--config", path)
+    assert "gone.pt: no such checkpoint" in fails("--checkpoint", "gone.pt")
