@@ -11,7 +11,7 @@ import numpy as np
 from core.errors import StoreError
 from gnn.inference.source_filter import SourceBeliefs, SourceFilter
 
-_VERSION = 2
+_VERSION = 3
 
 
 def to_bytes(beliefs: SourceBeliefs) -> bytes:

@@ -13,17 +13,23 @@ from gnn.inference.evidence import RoundEvidence
 from gnn.inference.source_filter import FilterConfig, SourceBeliefs
 from gnn.relations.documents import DocumentRelations
 
+_ALTERED = 0.8  # how often an altered document conflicts with a trusted one on the same facts
+_LEAST_NOISE = 0.05
 _MOST_SUPPORT = -1.0  # corroboration may count no more than this: copies are cheap
 
 
 def tampering_evidence(
-    relations: DocumentRelations, evidence: RoundEvidence, beliefs: SourceBeliefs
+    relations: DocumentRelations, evidence: RoundEvidence, beliefs: SourceBeliefs, noise: float
 ) -> NDArray[np.float64]:
-    """(n,) log-likelihood ratio altered : sound from what trusted documents say, at least -1."""
+    """(n,) log-likelihood ratio altered : sound from what trusted documents say, at least -1.
+
+    `noise` is how often relations between sound documents look like conflicts.
+    """
     trust = np.maximum(0.0, 2.0 * beliefs.any_honest(evidence.holders) - 1.0)
     x = relations.dispute.astype(np.float64)
-    # an altered document conflicts with trusted ones .8 of the time, a sound one .05
-    ratio = np.log((0.8 * x + 0.2 * (1 - x)) / (0.05 * x + 0.95 * (1 - x)))
+    sound = max(_LEAST_NOISE, noise)
+    altered = 1 - (1 - sound) * (1 - _ALTERED)
+    ratio = np.log(altered * x + (1 - altered) * (1 - x)) - np.log(sound * x + (1 - sound) * (1 - x))
     weighed = evidence.scale * relations.strength * trust[None, :] * ratio
     return np.maximum(_MOST_SUPPORT, weighed.sum(axis=1))
 
@@ -36,7 +42,8 @@ def verification_credibility(
 ) -> NDArray[np.float64]:
     """(n,) probability in (0,1) that each document is sound."""
     honest = beliefs.any_honest(evidence.holders)
-    rate = min(0.97, beliefs.lie_rate(config.lie_rates) / 0.7)
-    odds = np.log(rate / (1 - rate)) + tampering_evidence(relations, evidence, beliefs)
+    way = beliefs.expected(config)
+    rate = min(0.97, way.rate / 0.7)
+    odds = np.log(rate / (1 - rate)) + tampering_evidence(relations, evidence, beliefs, way.noise)
     altered = 1.0 / (1.0 + np.exp(-odds))
     return np.clip(1.0 - (1.0 - honest) * altered, 1e-4, 1 - 1e-4)

@@ -12,7 +12,7 @@ from gnn.signals import Signals, logit
 
 DOCUMENT_FEATURES = (
     *CONTENT_FEATURES, "margin", "logit_verification", "logit_any_honest", "tampering", "agree_degree",
-    "conflict_degree", "holders_suspect", "lie_rate", "collusion",
+    "conflict_degree", "holders_suspect", "lie_rate", "collusion", "noise",
 )  # fmt: skip
 SOURCE_FEATURES = (
     "logit_honest",
@@ -23,7 +23,7 @@ SOURCE_FEATURES = (
     "tampering_mean",
 )
 EDGE_FEATURES = ("agree", "conflict", "cosine", "same_source", "holds", "held_by")
-SCHEMA = "graph/2/" + "+".join((*DOCUMENT_FEATURES, "|", *SOURCE_FEATURES, "|", *EDGE_FEATURES))
+SCHEMA = "graph/3/" + "+".join((*DOCUMENT_FEATURES, "|", *SOURCE_FEATURES, "|", *EDGE_FEATURES))
 _CLIP = 8.0
 _NEAR = 0.6  # documents more similar than this are linked even where no sentence aligns
 _MOST_EDGES = 24  # per document, strongest first: keeps a round of 1,000 documents linear
@@ -53,7 +53,6 @@ def build_graph(signals: Signals) -> Graph:
     any_honest = np.clip(signals.any_honest, 1e-4, 1 - 1e-4)
     held = holders.astype(np.float64)
     count = np.maximum(1.0, held.sum(axis=1))
-    rate = signals.beliefs.mass.sum(axis=0)
     documents = np.column_stack(
         [
             signals.content,
@@ -64,8 +63,9 @@ def build_graph(signals: Signals) -> Graph:
             relations.agree.sum(axis=1),
             relations.conflict.sum(axis=1),
             held @ np.maximum(signals.evidence.levels, 0) / count,
-            np.full(n, float(rate.reshape(2, -1).sum(axis=0) @ np.linspace(0, 1, rate.size // 2))),
-            np.full(n, signals.beliefs.collusion()),
+            np.full(n, signals.way.rate),
+            np.full(n, signals.way.colluding),
+            np.full(n, signals.way.noise),
         ]
     )
     returned = held.sum(axis=0)

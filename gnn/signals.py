@@ -17,7 +17,7 @@ from gnn.content import N_FEATURES, content_features
 from gnn.credibility import tampering_evidence, verification_credibility
 from gnn.inference.evidence import RoundEvidence, round_evidence
 from gnn.inference.large import LargeSourceFilter
-from gnn.inference.source_filter import EXACT_LIMIT, FilterConfig, SourceBeliefs, SourceFilter
+from gnn.inference.source_filter import EXACT_LIMIT, FilterConfig, SourceBeliefs, SourceFilter, Way
 from gnn.inference.suspicion import content_levels
 from gnn.relations.documents import DocumentRelations, relate
 from gnn.relations.scorer import MLP, RelationScorer
@@ -32,7 +32,7 @@ class Signals:
 
     `content` (n, f) features and `content_logit` (n,), higher = sounder; `margin` is the logit minus
     the domain's threshold; `tampering` (n,) log-likelihood ratio altered : sound; `verification`
-    (n,) credibility; `beliefs` posterior after the round, `prior` what the next round starts from.
+    (n,) credibility; `beliefs` posterior after the round, `way` its mean way of lying, `prior` what the next round starts from.
     """
 
     content: NDArray[np.float32]
@@ -41,6 +41,7 @@ class Signals:
     relations: DocumentRelations
     evidence: RoundEvidence
     beliefs: SourceBeliefs
+    way: Way
     prior: SourceBeliefs
     any_honest: NDArray[np.float64]
     tampering: NDArray[np.float64]
@@ -109,9 +110,12 @@ class Channels:
             relations=related,
             evidence=evidence,
             beliefs=beliefs,
+            way=beliefs.expected(self.filter_config),
             prior=source_filter.predict(beliefs, evidence),
             any_honest=beliefs.any_honest(given.holders),
-            tampering=tampering_evidence(related, evidence, beliefs),
+            tampering=tampering_evidence(
+                related, evidence, beliefs, beliefs.expected(self.filter_config).noise
+            ),
             verification=verification_credibility(related, evidence, beliefs, self.filter_config),
         )
 

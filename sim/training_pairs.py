@@ -27,6 +27,8 @@ from sim.rounds import PreparedCorpus
 
 _VERSIONS = 3
 _DOCUMENTS = 3
+_NEAR_MISSES = 7  # further documents of the question, as they are: similar, and about something else
+_SAME = 0.98  # two documents of a corpus this similar in a sentence may well be copies: no label
 _MOST_SENTENCES = 8
 
 
@@ -69,6 +71,13 @@ def labelled_pairs(
                 made = _version(texts[source], int(i), source != int(i), altered, view, rng)
                 if made is not None:
                     versions.append(made)
+        told = {version.facts[0][0] for version in versions}
+        known = {j for i in told for j in groups.get(i, [i])}
+        near = [int(i) for i in row[:12] if int(i) not in known][:_NEAR_MISSES]
+        for i in near:
+            sentences = document_sentences(texts[i])[:_MOST_SENTENCES]
+            if sentences:
+                versions.append(_Version(sentences, [(i, k, s) for k, s in enumerate(sentences)]))
         if len(versions) > 1:
             yield _pairs(versions, embedder)
 
@@ -130,8 +139,8 @@ def _pairs(versions: list[_Version], embedder: Embedder) -> LabelledPairs:
     found = align(vectors, document_of, allowed)
     labels = np.array(
         [
-            _label(facts[a], facts[b], bool(m))
-            for a, b, m in zip(found.left, found.right, found.mutual, strict=True)
+            _label(facts[a], facts[b], bool(mutual), float(cosine))
+            for a, b, mutual, cosine in zip(found.left, found.right, found.mutual, found.cosine, strict=True)
         ],
         dtype=np.int64,
     )
@@ -146,10 +155,10 @@ def _pairs(versions: list[_Version], embedder: Embedder) -> LabelledPairs:
     )
 
 
-def _label(a: tuple[int, int, str], b: tuple[int, int, str], mutual: bool) -> int:
+def _label(a: tuple[int, int, str], b: tuple[int, int, str], mutual: bool, cosine: float) -> int:
     """Relation of two tellings; -1 where it is not known."""
     if a[0] != b[0]:
-        return NEUTRAL
+        return NEUTRAL if cosine < _SAME else -1
     if a[1] == -1 or b[1] == -1:
         # independent wordings: only mutual best matches are taken to speak of the same fact
         if not mutual:

@@ -11,6 +11,7 @@ from gnn.relations.documents import DocumentRelations
 
 LINKED = 0.3  # agree + conflict above which two documents count as linked
 PAIR_WEIGHT = 1.5
+MOST_SCALE = 0.8  # a round with hardly any relations must not rest on one of them
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def round_evidence(
     reach |= holders & (holders.sum(axis=1, keepdims=True) > 1)
     own = holders & (holders.sum(axis=1, keepdims=True) == 1)
     degree = (reach & ~own).sum(axis=1) - (holders.sum(axis=1) > 1)
-    scale = 2.0 / (1.0 + float(degree.mean())) if len(degree) else 2.0
+    scale = min(MOST_SCALE, 2.0 / (1.0 + float(degree.mean()))) if len(degree) else MOST_SCALE
     weight = PAIR_WEIGHT * scale * strength
     np.fill_diagonal(weight, PAIR_WEIGHT * scale * trust**2)
     present = np.asarray(holders.any(axis=0))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnn.inference.evidence import RoundEvidence
-from gnn.inference.source_filter import SourceBeliefs, SourceFilter
+from gnn.inference.source_filter import PairEvidence, SourceBeliefs, SourceFilter
 from gnn.inference.suspicion import learn
 
 _STARTS = 8
@@ -28,8 +28,7 @@ class LargeSourceFilter(SourceFilter):
         m = len(sources)
         labelings = np.concatenate([np.zeros((1, m), bool), np.eye(m, dtype=bool)])
         odds = np.log(self.config.prior_liar / (1 - self.config.prior_liar))
-        columns = 2 * len(self.config.lie_rates)
-        mass = np.tile(np.where(labelings.any(axis=1), odds, 0.0)[:, None], (1, columns))
+        mass = np.where(labelings.any(axis=1), odds, 0.0)[:, None] + self.way_prior()
         return SourceBeliefs(sources, labelings, mass, rounds=0)
 
     def update(self, beliefs: SourceBeliefs, evidence: RoundEvidence) -> SourceBeliefs:
@@ -64,7 +63,7 @@ class LargeSourceFilter(SourceFilter):
         after = honest * (1 - c.becomes_liar * pace) + (1 - honest) * c.becomes_honest * pace
         odds = np.log((1 - after) / after)
         columns = beliefs.mass.sum(axis=0)
-        columns = (1 - c.spread) * columns + c.spread / len(columns)
+        columns = (1 - c.spread) * columns + c.spread * np.exp(self.way_prior())
         mass = (beliefs.labelings @ odds)[:, None] + np.log(columns)
         levels = learn(beliefs.levels, evidence.levels, beliefs.honest, c.suspicion)
         return SourceBeliefs(beliefs.sources, beliefs.labelings, mass, beliefs.rounds, levels)
@@ -82,7 +81,8 @@ class LargeSourceFilter(SourceFilter):
     ) -> list[NDArray[np.bool_]]:
         """All honest, the sources that the unary evidence suspects, and those most in dispute."""
         m = len(unary)
-        conflict = -(self._between(evidence, 0.1) - self._between(evidence, 0.9)).sum(axis=1)
+        between = PairEvidence(evidence)
+        conflict = (between.log_likelihood(0.9) - between.log_likelihood(0.1)).sum(axis=1)
         order = np.argsort(-(conflict + unary), kind="stable")
         starts = [np.zeros(m, bool), unary > 0]
         for size in np.unique(np.linspace(1, limit, _STARTS).astype(int)):

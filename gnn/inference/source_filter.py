@@ -8,6 +8,7 @@ Beyond `EXACT_LIMIT` sources `gnn.inference.large` replaces the enumeration by a
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +23,23 @@ EXACT_LIMIT = 12
 class FilterConfig:
     """Constants of the filter; probabilities in (0,1).
 
-    `prior_liar` per source; `honest_noise`: how often two honest sources seem to conflict;
-    `lie_rates`: candidate shares of altered documents at a liar; `becomes_liar`, `becomes_honest`:
+    `prior_liar` per source; `honest_noise`, `noise_prior`: candidate shares of relations
+    between two honest sources that look like conflicts (few where sources hold the same facts, most of
+    the few there are where they do not), and their prior; `lie_rates`: candidate shares of altered documents at a liar; `becomes_liar`, `becomes_honest`:
     change of a source per fully informative round; `full_evidence`: pair weight that makes a round
-    fully informative; `spread`: mass spread over lie rates and collusion each round; `suspicion`: what
+    fully informative; `spread`: mass spread over lie rates and collusion each round; `misled_share`: rounds in which relations say nothing; `suspicion`: what
     content flags say.
     """
 
     prior_liar: float = 0.25
-    honest_noise: float = 0.15
+    honest_noise: tuple[float, ...] = (0.08, 0.25, 0.55)
+    noise_prior: tuple[float, ...] = (0.6, 0.25, 0.15)
     lie_rates: tuple[float, ...] = (0.35, 0.6, 0.9)
     becomes_liar: float = 0.02
     becomes_honest: float = 0.005
     full_evidence: float = 4.0
     spread: float = 0.05
+    misled_share: float = 0.04
     suspicion: SuspicionConfig = field(default_factory=SuspicionConfig)
 
 
@@ -43,8 +47,8 @@ class FilterConfig:
 class SourceBeliefs:
     """Posterior over labelings and ways of lying.
 
-    `sources` fixes the bit order; `log_mass` is (k, 2 * len(lie_rates)) over the k labelings of
-    `labelings` (k, m) bool, True = liar; columns are lie rate × {independent, colluding}.
+    `sources` fixes the bit order; `log_mass` is (k, c) over the k labelings of `labelings`
+    (k, m) bool, True = liar; columns are `Way`s of lying in the order of `ways(config)`.
     `levels` (3,) counts the content levels of sources believed honest.
     """
 
@@ -56,7 +60,7 @@ class SourceBeliefs:
 
     @property
     def mass(self) -> NDArray[np.float64]:
-        """(k, 2q) probabilities, summing to 1."""
+        """(k, c) probabilities, summing to 1."""
         mass = np.exp(self.log_mass - self.log_mass.max())
         return mass / mass.sum()
 
@@ -71,14 +75,29 @@ class SourceBeliefs:
         honest = (holders.astype(np.float64) @ (~self.labelings).T.astype(np.float64)) > 0
         return np.clip(honest @ weights, 0.0, 1.0)
 
-    def lie_rate(self, rates: tuple[float, ...]) -> float:
-        """Posterior mean share of altered documents at a liar."""
-        columns = self.mass.sum(axis=0).reshape(2, len(rates)).sum(axis=0)
-        return float(columns @ np.array(rates))
+    def expected(self, config: FilterConfig) -> Way:
+        """Posterior mean of the way of lying; `colluding` is then a probability."""
+        table = np.array(ways(config), dtype=np.float64)
+        rate, colluding, noise = self.mass.sum(axis=0) @ table
+        return Way(float(rate), float(colluding), float(noise))
 
-    def collusion(self) -> float:
-        """Posterior probability that the liars collude."""
-        return float(self.mass.sum(axis=0).reshape(2, -1)[1].sum())
+
+class Way(NamedTuple):
+    """How liars lie and how noisy the relations are: lie rate, collusion (0/1), honest noise."""
+
+    rate: float
+    colluding: float
+    noise: float
+
+
+def ways(config: FilterConfig) -> list[Way]:
+    """All combinations, the columns of `SourceBeliefs.log_mass`."""
+    return [
+        Way(rate, colluding, noise)
+        for noise in config.honest_noise
+        for colluding in (0.0, 1.0)
+        for rate in config.lie_rates
+    ]
 
 
 def enumerate_labelings(m: int) -> NDArray[np.bool_]:
@@ -105,8 +124,13 @@ class SourceFilter:
         labelings = enumerate_labelings(len(sources))
         liars = labelings.sum(axis=1)
         prior = liars * np.log(c.prior_liar) + (len(sources) - liars) * np.log(1 - c.prior_liar)
-        columns = 2 * len(c.lie_rates)
-        return SourceBeliefs(sources, labelings, np.tile(prior[:, None], (1, columns)))
+        return SourceBeliefs(sources, labelings, prior[:, None] + self.way_prior())
+
+    def way_prior(self) -> NDArray[np.float64]:
+        """(c,) log prior of each way of lying."""
+        c = self.config
+        each = np.repeat(np.array(c.noise_prior), 2 * len(c.lie_rates))
+        return np.log(each / each.sum())
 
     def update(self, beliefs: SourceBeliefs, evidence: RoundEvidence) -> SourceBeliefs:
         """Posterior after one round; columns of `evidence` follow `beliefs.sources`."""
@@ -129,7 +153,8 @@ class SourceFilter:
             cube[:, 0] = (1 - turn) * honest + back * liar
             cube[:, 1] = turn * honest + (1 - back) * liar
         mass = full[codes]
-        mass = (1 - c.spread) * mass + c.spread * mass.mean(axis=1, keepdims=True)
+        prior = np.exp(self.way_prior())
+        mass = (1 - c.spread) * mass + c.spread * mass.sum(axis=1, keepdims=True) * prior
         mass /= mass.sum()
         levels = learn(beliefs.levels, evidence.levels, beliefs.honest, c.suspicion)
         return replace(beliefs, log_mass=np.log(np.maximum(mass, 1e-300)), levels=levels)
@@ -137,30 +162,51 @@ class SourceFilter:
     def log_likelihood(
         self, labelings: NDArray[np.bool_], evidence: RoundEvidence, levels: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """(k, 2q) log-likelihood of the round under each labeling and way of lying.
+        """(k, c) log-likelihood of the round under each labeling and way of lying.
 
         `levels` (3,) counts the content levels that honest sources showed so far.
         """
         c = self.config
         liar = labelings.astype(np.float64)
         honest = 1.0 - liar
-        unary = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
-        both_honest = _quadratic(honest, self._between(evidence, c.honest_noise), honest) / 2
-        out = np.empty((len(labelings), 2 * len(c.lie_rates)))
-        for i, rate in enumerate(c.lie_rates):
-            mixed = _quadratic(honest, self._between(evidence, rate), liar)
-            independent = min(0.95, 1 - (1 - 0.95 * rate) ** 2)
-            for column, noise in ((i, independent), (i + len(c.lie_rates), c.honest_noise + 0.1 * rate)):
-                both_liars = _quadratic(liar, self._between(evidence, noise), liar) / 2
-                out[:, column] = unary + both_honest + mixed + both_liars
-        return out
+        flags = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
+        between = PairEvidence(evidence)
+        out = np.empty((len(labelings), len(ways(c))))
+        shared: dict[tuple[str, float], NDArray[np.float64]] = {}
+        for column, way in enumerate(ways(c)):
+            clash = 1 - (1 - way.noise) * (1 - way.rate)
+            both_lie = way.noise + 0.1 * way.rate if way.colluding else 1 - (1 - clash) * (1 - way.rate)
+            total = np.zeros(len(labelings))
+            for kind, rate, left, right, share in (
+                ("hh", way.noise, honest, honest, 0.5),
+                ("hl", clash, honest, liar, 1.0),
+                ("ll", both_lie, liar, liar, 0.5),
+            ):
+                key = (kind, round(rate, 6))
+                if key not in shared:
+                    shared[key] = share * _quadratic(left, between.log_likelihood(min(rate, 0.97)), right)
+                total += shared[key]
+            out[:, column] = total
+        # a round in which relations mislead accuses nobody: it bounds what one round can do
+        misled = np.log(c.misled_share) + between.log_likelihood(0.5).sum() / 2
+        return np.logaddexp(np.log1p(-c.misled_share) + out, misled) + flags[:, None]
 
-    def _between(self, evidence: RoundEvidence, noise: float) -> NDArray[np.float64]:
-        """(m, m) summed log-likelihood of the pair evidence if a pair conflicts with rate `noise`."""
-        x = evidence.dispute.astype(np.float64)
-        pair = evidence.weight * np.log(noise * x + (1 - noise) * (1 - x))
-        held = evidence.holders.astype(np.float64)
-        between = held.T @ pair @ held
+
+class PairEvidence:
+    """The related document pairs of a round, summed by pair of sources."""
+
+    def __init__(self, evidence: RoundEvidence) -> None:
+        i, j = np.nonzero(evidence.weight)
+        self._weight = evidence.weight[i, j].astype(np.float64)
+        self._dispute = evidence.dispute[i, j].astype(np.float64)
+        self._left = evidence.holders[i].astype(np.float64)
+        self._right = evidence.holders[j].astype(np.float64)
+
+    def log_likelihood(self, noise: float) -> NDArray[np.float64]:
+        """(m, m) summed log-likelihood of the evidence if a pair of sources conflicts with rate `noise`."""
+        x = self._dispute
+        pair = self._weight * np.log(noise * x + (1 - noise) * (1 - x))
+        between = (self._left * pair[:, None]).T @ self._right
         np.fill_diagonal(between, 0.0)
         return between
 
