@@ -46,7 +46,7 @@ def test_every_model_scores_carries_its_state_and_survives_a_restart(
 @pytest.mark.parametrize("name", ["default", "channels", "agreement", "truth-discovery", "dawid-skene"])
 def test_models_that_compare_documents_find_the_liars(name: str, checkpoint: Checkpoint) -> None:
     model, state = open_model(name, checkpoint), None
-    for _ in range(3):
+    for _ in range(8):
         scored = model.score(dispute_round(), state)
         state = scored.state
     assert scored.credibility[:3].min() > scored.credibility[3:].max()

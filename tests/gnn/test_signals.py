@@ -41,7 +41,7 @@ def test_a_minority_that_tells_something_else_loses() -> None:
     assert found.beliefs.honest[:3].min() > found.beliefs.honest[3:].max()
     assert found.verification[:3].min() > found.verification[3:].max()
     assert (found.tampering[3:] > found.tampering[:3].max()).all()
-    for _ in range(3):
+    for _ in range(8):
         found = ready.run(given_, found.prior, 0.0)
     assert (found.beliefs.honest[:3] > 0.5).all()
     assert (found.beliefs.honest[3:] < 0.5).all()
