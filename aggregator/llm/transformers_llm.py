@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class TransformersLLM:
         """
 
         def run(local: LocalModel) -> Completion:
-            prefix, rest = self._render(local, messages)
+            prefix, rest = self.render(messages)
             cache, logits = local.prefill(prefix, rest)
             pick = _picker(temperature, derive_seed(0 if seed is None else seed, "complete"))
             answer: list[int] = []
@@ -151,17 +152,23 @@ class TransformersLLM:
 
         return self._call(run)
 
-    def _call(self, run: Callable[[LocalModel], Any]) -> Any:
+    @contextmanager
+    def exclusive(self) -> Iterator[LocalModel]:
+        """The loaded model for one caller, in inference mode with its threads; failures are counted."""
         local = self.local()
         with self._lock, local.session():
             try:
-                result = run(local)
+                yield local
             except LLMError:
                 self.counters.add(failures=1)
                 raise
             except RuntimeError as error:  # torch: out of memory and the like
                 self.counters.add(failures=1)
                 raise LLMError(f"{self.name}: {str(error).splitlines()[0]}") from error
+
+    def _call(self, run: Callable[[LocalModel], Any]) -> Any:
+        with self.exclusive() as local:
+            result = run(local)
         done = isinstance(result, Completion)
         self.counters.add(
             calls=1,
@@ -170,8 +177,9 @@ class TransformersLLM:
         )
         return result
 
-    def _render(self, local: LocalModel, messages: Sequence[Message]) -> tuple[list[int], list[int]]:
+    def render(self, messages: Sequence[Message]) -> tuple[list[int], list[int]]:
         """Tokens of all messages but the last, and of the rest with the opening of the answer."""
+        local = self.local()
         text = self._template(local, messages)
         head = self._template(local, messages[:-1], opening=False) if len(messages) > 1 else ""
         if not text.startswith(head):

@@ -21,8 +21,12 @@ READERS = Registry(
         "choice": "aggregator.readers.choice:ChoiceReader",
         "extractive": "aggregator.readers.extractive:ExtractiveReader",
         "openai": "aggregator.readers.generative:GenerativeReader",
+        "reliabilityrag": "aggregator.readers.reliabilityrag:ReliabilityRagReader",
+        "robustrag": "aggregator.readers.robustrag:RobustRagReader",
+        "robustrag_decoding": "aggregator.readers.robust_decoding:RobustDecodingReader",
         "smollm2": "aggregator.readers.generative:GenerativeReader",
         "transformers": "aggregator.readers.generative:GenerativeReader",
+        "trustrag": "aggregator.readers.trustrag:TrustRagReader",
     },
     extra="llm",
 )
