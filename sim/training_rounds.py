@@ -71,14 +71,14 @@ def questions_of(prepared: PreparedCorpus, split: Split) -> list[Question]:
 def draw_episodes(n_datasets: int, per_dataset: int, seed: int) -> list[Episode]:
     """Episodes over all attacks and controls of the issue, the same number for every data set.
 
-    Of each eight: one clean, one SAA, three PoisonedRAG (camouflage, length and prefix drawn), three ATA
+    Of each eight: two clean, one SAA, three PoisonedRAG (camouflage, length and prefix drawn), two ATA
     (swap, copies or rewording drawn).
     """
     episodes = []
     for d in range(n_datasets):
         for k in range(per_dataset):
             rng = generator(seed, "episode", d, k)
-            attack = ("none", "poisonedrag", "ata", "saa", "ata", "poisonedrag", "ata", "poisonedrag")[k % 8]
+            attack = ("none", "poisonedrag", "ata", "saa", "none", "poisonedrag", "ata", "poisonedrag")[k % 8]
             reword = bool(rng.random() < 0.35)
             collude = bool(rng.random() < 0.7)
             if attack == "ata":
