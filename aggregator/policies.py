@@ -6,7 +6,8 @@ floor that runs whatever the policy decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -87,8 +88,11 @@ def open_policy(
     *,
     floor: Sequence[StageSpec] = (),
     state: Path | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Orchestrator:
     """The orchestrator that `spec` describes; trust persists in `state`, in memory where None.
+
+    `clock` (seconds) times the intervals between a user's queries.
 
     Raises:
         ConfigError: a wrong option, a missing stage, or a model that is asked for and not there.
@@ -100,7 +104,9 @@ def open_policy(
         trust = TrustStore(None if state is None else state / "trust.sqlite", options.trust)
         sentinel, strategist = _control(options, resources.llm)
         history = QueryHistory(options.history)
-        return Orchestrator(resources, reputation, sentinel, strategist, trust, history, floor=names)
+        return Orchestrator(
+            resources, reputation, sentinel, strategist, trust, history, floor=names, clock=clock
+        )
     fixed = parse(FixedOptions, spec.options, spec.name)
     if spec.name == "targeted" and len(fixed.against) != 1:
         raise ConfigError("targeted: against must name one of poisoning, membership, leakage")

@@ -11,6 +11,11 @@ REPRODUCTIONS = Registry(
     "table",
     "securecollarag.reproductions",
     {
+        "ado-4": "sim.reproduce.ado:table_4",
+        "ado-5": "sim.reproduce.ado:table_5",
+        "ado-6": "sim.reproduce.ado:table_6",
+        "ado-7": "sim.reproduce.ado:table_7",
+        "ado-8": "sim.reproduce.ado:table_8",
         "ragpart-2": "sim.reproduce.ragpart_theory:table_2",
         "ragpart-3": "sim.reproduce.ragpart_theory:table_3",
         "ragpart-4": "sim.reproduce.ragpart_theory:table_4",
