@@ -252,6 +252,8 @@ class Aggregator:
             reliability=dict(journey.before),
             seed=derive_seed(journey.seed, "stages"),
         )
+        if self.orchestrator is not None and journey.orchestration is None:
+            self.orchestrator.learn(given)  # a warm-up round brought to `verify`
         left = self._run(self.pipeline, journey, given)
         if self.orchestrator is not None and journey.orchestration is not None:
             left = self._run(self._planned(self.orchestrator, journey, given), journey, left)

@@ -20,6 +20,7 @@ from aggregator.stages import StageSet, build_stages
 from core.pipeline import Pipeline
 from core.records import DocumentKey, PrivacyRequest, Query
 from core.stage import Hook, Resources, StageInput
+from defenses.ado.calibrate import DEFAULT, MIN_ROUNDS, Calibration, calibrate
 from defenses.ado.plan import DefensePlan, PlannedStage, RiskProfile
 from defenses.ado.sentinel import Observation, RuleSentinel, Sentinel
 from defenses.ado.signals import (
@@ -34,6 +35,7 @@ from defenses.ado.strategist import RuleStrategist, Strategist
 from defenses.ado.trust import TrustStore, delta
 
 _KEPT_STAGES = 64  # built stages kept; a plan's parameters come from a short list
+_STATE = "ado.calibration"
 _MASKED = 0.05  # what a masked or refused answer costs, besides the risk itself (ours)
 
 
@@ -113,8 +115,12 @@ class Orchestrator:
         self._clock = clock
         self._built: OrderedDict[str, StageSet] = OrderedDict()
         self._lock = threading.Lock()
+        self._learned: tuple[list[dict[str, float]], list[dict[str, float]]] | None = None
         for stage in self.strategist.vocabulary():
             self._build(stage)
+        kept = reputation.state(_STATE)
+        if kept is not None:
+            self._calibrate(Calibration.model_validate_json(kept))
 
     def before_retrieval(self, query: Query) -> Orchestration:
         """First pass: the risk of the question itself, and what is asked of the sources."""
@@ -170,6 +176,36 @@ class Orchestrator:
         blamed = masked and last.user_risk > config.knee
         d_post = delta(last.user_risk, config) - (_MASKED if blamed else 0.0)
         return self.trust.update(query.user_id, delta(done.before_profile.user_risk, config), d_post)
+
+    def begin_warmup(self) -> None:
+        """From here on `learn` collects what is normal."""
+        self._learned = ([], [])
+
+    def learn(self, given: StageInput) -> None:
+        """Take in a clean round of a warm-up: its ranges replace the default ones at the end."""
+        if self._learned is not None:
+            self._learned[0].append(as_mapping(query_signals(given.query.text, (), 0.0)))
+            self._learned[1].append(as_mapping(retrieval_signals(given)))
+
+    def end_warmup(self) -> None:
+        """Calibrate a rule-based Sentinel on what was learned, and keep that with the reputation.
+
+        Fewer than `MIN_ROUNDS` rounds say nothing about a 99 % range and change nothing.
+        """
+        learned, self._learned = self._learned, None
+        if learned is None or len(learned[0]) < MIN_ROUNDS:
+            return
+        found = calibrate(*learned)
+        # warm-up rounds have no users, so nothing was learned of repetition and speed
+        own = {name: found.ranges[name] for name in found.ranges if name not in ("overlap", "velocity")}
+        found = found.model_copy(update={"ranges": {**DEFAULT.ranges, **own}})
+        self._reputation.update({}, states={_STATE: found.model_dump_json().encode()})
+        self._calibrate(found)
+
+    def _calibrate(self, found: Calibration) -> None:
+        rules = getattr(self.sentinel, "rules", self.sentinel)
+        if isinstance(rules, RuleSentinel):
+            rules.calibration = found
 
     def compose(self, plan: DefensePlan) -> StageSet:
         """The stages of `plan` in their places, hook by hook, without document stages of the floor."""

@@ -20,6 +20,7 @@ from core.paths import write_atomic
 from defenses.ado.signals import QUERY_SIGNALS, RETRIEVAL_SIGNALS
 
 _UPPER, _LOWER = 0.99, 0.01
+MIN_ROUNDS = 20  # fewer say nothing about such a range
 # A range of width zero (no benign query has a placeholder) needs a unit: what one step beyond means.
 _UNIT = {
     "overlap": 0.15,
@@ -97,12 +98,12 @@ def calibrate(
     Without rounds the retrieval ranges are those of `DEFAULT`.
 
     Raises:
-        ConfigError: fewer than 20 queries, or fewer than 20 rounds where there are any.
+        ConfigError: fewer than `MIN_ROUNDS` queries, or rounds where there are any.
     """
-    if len(queries) < 20 or 0 < len(rounds) < 20:
+    if len(queries) < MIN_ROUNDS or 0 < len(rounds) < MIN_ROUNDS:
         raise ConfigError(
-            f"calibration needs at least 20 benign queries (and rounds, if any), got {len(queries)} "
-            f"queries and {len(rounds)} rounds"
+            f"calibration needs at least {MIN_ROUNDS} benign queries (and rounds, if any), "
+            f"got {len(queries)} queries and {len(rounds)} rounds"
         )
     ranges = {name: _range(queries, name) for name in QUERY_SIGNALS}
     if rounds:

@@ -213,3 +213,33 @@ def test_planning_is_fast() -> None:
     running.ask("warm up", gathered=lambda _: ROUND)
     spent = [running.ask(f"question {i}", gathered=lambda _: ROUND).latencies["plan"] for i in range(30)]
     assert sorted(spent)[15] < 10.0  # the benchmark measures; this catches a wrong order of magnitude
+
+
+def test_warm_up_rounds_calibrate_and_outlive_the_process(tmp_path: Path) -> None:
+    def over(path: Path) -> tuple[Orchestrator, Reputation]:
+        reputation = Reputation(path)
+        resources = Resources(embedder=EMBEDDER)
+        return Orchestrator(resources, reputation, RuleSentinel(), RuleStrategist(PLAN)), reputation
+
+    orchestra, reputation = over(tmp_path / "r.sqlite")
+    running = aggregator(orchestra)
+    documents = [document for answer in ROUND.replies for document in answer.documents]
+    running.verify("not collected yet", documents, learn=True)
+    orchestra.begin_warmup()
+    for i in range(25):
+        running.verify(f"where is item {i} of the archive", documents, learn=True)
+    orchestra.end_warmup()
+    learned = orchestra.sentinel.calibration
+    assert (learned.n_queries, learned.n_rounds) == (25, 25)
+    assert learned.ranges["length"].median == 7
+    assert learned.ranges["overlap"] == DEFAULT.ranges["overlap"]
+    reputation.close()
+    again, _ = over(tmp_path / "r.sqlite")
+    assert again.sentinel.calibration == learned
+
+
+def test_a_short_warm_up_changes_nothing() -> None:
+    orchestra = orchestrator()
+    orchestra.begin_warmup()
+    orchestra.end_warmup()
+    assert orchestra.sentinel.calibration is RULES.calibration
