@@ -69,7 +69,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="collude, prefix, length, per_source, reword, swap, edit_rate, edits; may be repeated.",
+            help="collude, prefix, length, per_source, reword, swap, edit_rate, edits, iterations, samples, "
+            "writer; may be repeated.",
         ),
     ] = None,
     behavior: Annotated[
@@ -176,6 +177,7 @@ def _run(path: Path | None, flags: dict[str, Any], fresh: bool, quiet: bool) -> 
     from sim.config import resolve
     from sim.experiment import run_experiment
     from sim.progress import open_progress
+    from sim.summary import summary_lines
 
     if "attack_option" in flags:
         flags["attack_option"] = parse_options(flags["attack_option"]).model_dump(exclude_unset=True)
@@ -189,5 +191,7 @@ def _run(path: Path | None, flags: dict[str, Any], fresh: bool, quiet: bool) -> 
         raise
     console = Console(width=None if sys.stdout.isatty() else 140)
     result.comparison.print(console)
+    for line in summary_lines(result.metrics):
+        console.print(line, highlight=False)
     if settings.out is not None:
         console.print(f"results in {settings.out}", highlight=False, soft_wrap=True)

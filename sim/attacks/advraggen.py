@@ -20,9 +20,10 @@ from pydantic import Field
 
 from core.config import StrictModel, dump
 from core.embedding.base import Embedder
-from core.text import content_hash
+from core.text import contains_answer, content_hash
+from sim.attacks.base import AttackOptions
 from sim.attacks.crafting import Carried
-from sim.attacks.writers import RuleWriter, Writer
+from sim.attacks.writers import RuleWriter, Writer, open_writer
 
 
 class RewardWeights(StrictModel):
@@ -93,9 +94,11 @@ class BestOfCrafter:
         settings = content_hash(dump(self._weights))
         self.identity = f"advraggen/best-of-{n}/{self._writer.identity}/{settings}/v1"
 
-    def craft(self, question: str, document: str, rng: np.random.Generator) -> str:
-        """The document itself where the writer wrote nothing."""
+    def craft(self, question: str, document: str, rng: np.random.Generator, keep: str = "") -> str:
+        """The document itself where the writer wrote nothing that holds `keep`."""
         written = self._writer.write(question, document, self._n, rng)
+        if contains_answer(document, keep):
+            written = [text for text in written if contains_answer(text, keep)]
         if not written:
             return document
         found = rewards(question, document, written, self._embedder())
@@ -112,7 +115,10 @@ class BestOfCrafter:
 class AdvRAGgen(Carried):
     """Fluent and interpretable: the document paraphrased towards the question."""
 
-    crafter: ClassVar[str] = "advraggen"
+    reads: ClassVar[frozenset[str]] = Carried.reads | {"samples", "writer"}
+
+    def crafter(self, options: AttackOptions) -> BestOfCrafter:
+        return BestOfCrafter(open_writer(options.writer), options.samples)
 
 
 def _rouge() -> Any:

@@ -34,6 +34,8 @@ class AttackOptions(StrictModel):
     document that several sources hold is reworded independently at each. `swap` (control): honest sources
     return the edited text, malicious ones the original. `edit_rate`: share of the documents that
     tampering alters. `edits`: edits per document (None: about one in every second sentence, at least 2).
+    `iterations`: HotFlip's. `samples`: paraphrases that AdvRAGgen chooses from. `writer`: who writes them,
+    `rules` or a language model (`smollm2`, `openai:MODEL`, …).
     """
 
     collude: bool = True
@@ -44,6 +46,9 @@ class AttackOptions(StrictModel):
     swap: bool = False
     edit_rate: float = Field(default=1.0, ge=0.0, le=1.0)
     edits: int | None = Field(default=None, ge=1)
+    iterations: int = Field(default=8, ge=1)
+    samples: int = Field(default=8, ge=1)
+    writer: str = "rules"
 
 
 @dataclass(frozen=True, slots=True)

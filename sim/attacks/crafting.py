@@ -6,29 +6,17 @@ document says stays in it. `Carried` turns a crafter into an attack of the simul
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from core.registry import Registry
 from sim.attacks.assertion import payload_texts
-from sim.attacks.base import AttackContext, BaseAttack, Kind, Payloads
+from sim.attacks.base import AttackContext, AttackOptions, BaseAttack, Kind, Payloads
 from sim.attacks.padding import pad
 from sim.corpora.records import Poison, Question
 
 _TEXTS = 5  # as many as PoisonedRAG makes for a question
-
-CRAFTERS = Registry(
-    "crafter",
-    "securecollarag.crafters",
-    {
-        "hotflip": "sim.attacks.hotflip:HotFlipCrafter",
-        "hotflip_spread": "sim.attacks.hotflip:SpreadCrafter",
-        "query_as_poison": "sim.attacks.query_as_poison:QueryCrafter",
-        "advraggen": "sim.attacks.advraggen:BestOfCrafter",
-    },
-    extra="sim",
-)
 
 
 class Crafter(Protocol):
@@ -36,8 +24,8 @@ class Crafter(Protocol):
 
     identity: str
 
-    def craft(self, question: str, document: str, rng: np.random.Generator) -> str:
-        """`document`, poisoned for `question`."""
+    def craft(self, question: str, document: str, rng: np.random.Generator, keep: str = "") -> str:
+        """`document`, poisoned for `question`; the phrase `keep` stays whole where the document has it."""
         ...
 
 
@@ -51,11 +39,14 @@ class Carried(BaseAttack):
 
     kind: ClassVar[Kind] = "inject"
     reads: ClassVar[frozenset[str]] = frozenset({"collude", "per_source", "reword"})
-    crafter: ClassVar[str] = ""
 
     def __init__(self, context: AttackContext) -> None:
         super().__init__(context)
-        self._crafter: Crafter = CRAFTERS.get(self.crafter)()
+        self._crafter = self.crafter(context.options)
+
+    @abstractmethod
+    def crafter(self, options: AttackOptions) -> Crafter:
+        """What poisons the documents; nothing heavy is loaded before it is asked for a poison."""
 
     def payloads(self, question: Question, poison: Poison | None, rng: np.random.Generator) -> Payloads:
         """As many poisoned documents as are asked of a source, five at most where all collude."""
@@ -71,4 +62,5 @@ class Carried(BaseAttack):
         carried = [
             pad(text, view.median_words, view.runs, avoid, rng, keep_front=False) for text in texts[:_TEXTS]
         ]
-        return Payloads(target, tuple(self._crafter.craft(question.text, text, rng) for text in carried))
+        made = (self._crafter.craft(question.text, text, rng, target) for text in carried)
+        return Payloads(target, tuple(made))

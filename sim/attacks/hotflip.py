@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from core.config import dump
 from core.text import content_hash
+from sim.attacks.base import AttackOptions
 from sim.attacks.crafting import Carried
 from sim.attacks.flip import FlipConfig, Template, flip
 from sim.attacks.whitebox import MASK, WhiteBox, default_white_box
 
+_MOST_TOKENS = 128  # planted: a document of which hardly anything is left has no meaning to keep
+
 
 class HotFlipConfig(FlipConfig):
-    """`tokens`: how many are planted. `start`: they begin as the question's tokens, repeated until
-    there are enough, or as mask tokens.
+    """`tokens`: how many are planted (None: as many as the question has). `start`: they begin as the
+    question's tokens, repeated until there are enough, or as mask tokens.
     """
 
-    tokens: int = Field(default=30, ge=1, le=128)
+    tokens: int | None = Field(default=None, ge=1, le=_MOST_TOKENS)
     start: Literal["query", "mask"] = "query"
 
 
@@ -55,20 +60,21 @@ class HotFlipCrafter:
             self._model = default_white_box()
         return self._model
 
-    def craft(self, question: str, document: str, rng: np.random.Generator) -> str:
+    def craft(self, question: str, document: str, rng: np.random.Generator, keep: str = "") -> str:
         """`rng` draws the slots that are looked at where there are more than candidates."""
         query = self.model.embed(question)
-        plan = self._plan(self._start(question), document)
+        plan = self._plan(self._start(question), document, keep)
         found = flip(self.model, plan.template, query, self.config, rng)
         return plan.text(self.model, found.ids)
 
     def _start(self, question: str) -> list[int]:
+        asked = self.model.encode(question)[:_MOST_TOKENS] or [MASK]
+        count = self.config.tokens or len(asked)
         if self.config.start == "mask":
-            return [MASK] * self.config.tokens
-        asked = self.model.encode(question) or [MASK]
-        return (asked * -(-self.config.tokens // len(asked)))[: self.config.tokens]
+            return [MASK] * count
+        return (asked * -(-count // len(asked)))[:count]
 
-    def _plan(self, planted: list[int], document: str) -> Plan:
+    def _plan(self, planted: list[int], document: str, keep: str) -> Plan:
         ids = (*planted, *self.model.encode(document))
         slots = tuple(range(len(planted)))
         return Plan(Template(ids, slots), (slice(0, len(planted)), document))
@@ -82,14 +88,15 @@ class SpreadCrafter(HotFlipCrafter):
 
     layout: ClassVar[str] = "spread"
 
-    def _plan(self, planted: list[int], document: str) -> Plan:
+    def _plan(self, planted: list[int], document: str, keep: str) -> Plan:
         words = document.split()
         read = self.model.words_read(document, self.model.max_tokens - len(planted))
-        cuts = np.linspace(0, read, len(planted) + 1).astype(int)
+        free = _free_places(words[:read], keep)
+        cuts = free[np.linspace(0, len(free) - 1, len(planted) + 1).astype(int)]
         ids: list[int] = []
         slots: list[int] = []
         parts: list[str | slice] = []
-        for token, start, stop in zip(planted, cuts, cuts[1:], strict=False):
+        for token, (start, stop) in zip(planted, pairwise(cuts.tolist()), strict=True):
             slots.append(len(ids))
             parts.append(slice(len(ids), len(ids) + 1))
             ids.append(token)
@@ -103,10 +110,28 @@ class SpreadCrafter(HotFlipCrafter):
 class HotFlip(Carried):
     """White box: adversarial tokens in front."""
 
-    crafter: ClassVar[str] = "hotflip"
+    reads: ClassVar[frozenset[str]] = Carried.reads | {"iterations"}
+
+    def crafter(self, options: AttackOptions) -> HotFlipCrafter:
+        return HotFlipCrafter(HotFlipConfig(iterations=options.iterations))
 
 
-class HotFlipSpread(Carried):
+class HotFlipSpread(HotFlip):
     """White box: adversarial tokens all over the document."""
 
-    crafter: ClassVar[str] = "hotflip_spread"
+    def crafter(self, options: AttackOptions) -> SpreadCrafter:
+        return SpreadCrafter(HotFlipConfig(iterations=options.iterations))
+
+
+def _plain(word: str) -> str:
+    return "".join(letter for letter in word.lower() if letter.isalnum())
+
+
+def _free_places(words: list[str], keep: str) -> NDArray[np.intp]:
+    """Places 0..len(words) between words at which no occurrence of the phrase `keep` is cut."""
+    free = np.ones(len(words) + 1, dtype=bool)
+    plain, wanted = [_plain(word) for word in words], [_plain(word) for word in keep.split()]
+    for start in range(len(words) - len(wanted) + 1) if len(wanted) > 1 else ():
+        if plain[start : start + len(wanted)] == wanted:
+            free[start + 1 : start + len(wanted)] = False
+    return np.flatnonzero(free)

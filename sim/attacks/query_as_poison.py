@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
+from sim.attacks.base import AttackOptions
 from sim.attacks.crafting import Carried
 
 
@@ -14,7 +13,7 @@ class QueryCrafter:
 
     identity = "query_as_poison/v1"
 
-    def craft(self, question: str, document: str, rng: np.random.Generator) -> str:
+    def craft(self, question: str, document: str, rng: np.random.Generator, keep: str = "") -> str:
         """Draws nothing."""
         asked = question.strip()
         return f"{asked if asked[-1:] in '.?!' else asked + '.'} {document}"
@@ -23,4 +22,5 @@ class QueryCrafter:
 class QueryAsPoison(Carried):
     """Black box: needs to know nothing but the question."""
 
-    crafter: ClassVar[str] = "query_as_poison"
+    def crafter(self, options: AttackOptions) -> QueryCrafter:
+        return QueryCrafter()

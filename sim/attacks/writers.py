@@ -109,3 +109,16 @@ class LLMWriter:
         if not found and failure is not None:
             raise failure
         return found
+
+
+def open_writer(spec: str) -> Writer:
+    """`rules`, or the language model that `spec` names.
+
+    Raises:
+        ConfigError: unknown back end. MissingPackageError: it is not installed.
+    """
+    if spec == "rules":
+        return RuleWriter()
+    from aggregator.llm import open_llm
+
+    return LLMWriter(open_llm(spec))

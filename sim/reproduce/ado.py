@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.embedding.base import Embedder
+from sim.answer_metrics import EmbeddingAnswerJudge
 from sim.cloze import ClozeModel
 from sim.membership import MembershipReport, Probe, report, run_mba
 from sim.progress import Progress
@@ -102,7 +104,7 @@ def table_8(options: ReproduceOptions, progress: Progress) -> Table:
         found = lab.run(names, world, attack=False)
         for name in names:
             published = TABLE_8.get((world.name, name), {})
-            measured = _utility(found[name]) if name in found else {}
+            measured = _utility(found[name], lab.embedder) if name in found else {}
             rows += [
                 Row(
                     {"dataset": world.name, "policy": name, "metric": metric},
@@ -185,13 +187,14 @@ def _verdict(name: str, found: Mapping[str, Measures], leaks: Mapping[str, Membe
     )
 
 
-def _utility(measures: Measures) -> dict[str, float]:
-    return {
-        "answer_relevancy": _mean(measures.answer_relevancy),
-        "faithfulness": _mean(measures.faithfulness),
-        "contextual_relevancy": _mean(measures.context_relevancy),
-        "contextual_recall": _mean(measures.recall),
-    }
+def _utility(measures: Measures, embedder: Embedder) -> dict[str, float | None]:
+    judge = EmbeddingAnswerJudge(embedder)
+    scores = [judge.score(case) for case in measures.cases]
+    found: dict[str, float | None] = {"contextual_recall": _mean(measures.recall)}
+    for name in ("answer_relevancy", "faithfulness", "contextual_relevancy"):
+        values = [value for score in scores if (value := getattr(score, name)) is not None]
+        found[name] = _mean(values) if values else None
+    return found
 
 
 def _mean(values: Sequence[float] | Sequence[bool]) -> float:

@@ -27,8 +27,8 @@ from sim.reproduce.table import ReproduceOptions, Row, Table
 
 _NOTES = (
     "Metrics are stand-ins without a judge model: contextual recall is the share of questions for which a "
-    "gold passage or the answer itself is among the documents read, the others are mean cosines (question "
-    "to context, question to answer, answer sentences to context sentences).",
+    "gold passage or the answer itself is among the documents read; the other three count sentences by "
+    "cosines above a threshold (`sim.answer_metrics`).",
     "dp is the rule of ADO's implementation (a noisy threshold at epsilon 3 per source), which proves no "
     "differential privacy; laplace is a mechanism that does, at the same epsilon.",
 )

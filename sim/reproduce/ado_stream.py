@@ -26,12 +26,13 @@ from core.reader import Reader, Reading, ReadRequest
 from core.records import PrivacyRequest, Query
 from core.seeding import generator
 from core.stage import Resources, StageInput
-from core.text import contains_answer, sentences
+from core.text import contains_answer
 from defenses.ado.calibrate import Calibration, calibrate
 from defenses.ado.plan import DefensePlan
 from defenses.ado.sentinel import RuleSentinel
 from defenses.ado.signals import QueryHistory, as_mapping, query_signals, retrieval_signals
 from defenses.ado.strategist import FixedStrategist
+from sim.answer_metrics import AnswerCase
 from sim.corpora import Question
 from sim.local_federation import LocalFederation
 from sim.membership import Probe, Seen
@@ -67,12 +68,13 @@ class Item:
 
 @dataclass
 class Measures:
-    """What came out, one entry per question of each kind; `seen` maps a probe's document to its context."""
+    """What came out, one entry per question of each kind; `seen` maps a probe's document to its context.
+
+    `recall`: a gold passage or the answer itself was read. `cases`: benign questions with their answers.
+    """
 
     recall: list[bool] = field(default_factory=list)
-    context_relevancy: list[float] = field(default_factory=list)
-    answer_relevancy: list[float] = field(default_factory=list)
-    faithfulness: list[float] = field(default_factory=list)
+    cases: list[AnswerCase] = field(default_factory=list)
     attack_success: list[bool] = field(default_factory=list)
     attacked_recall: list[bool] = field(default_factory=list)
     seen: dict[str, Seen] = field(default_factory=dict)
@@ -231,18 +233,8 @@ def _note(found: Measures, item: Item, answer: Answer, parts: Parts) -> None:
         found.attacked_recall.append(recalled)
         return
     found.recall.append(recalled)
-    vector = parts.embedder.embed([question.text])[0]
-    found.context_relevancy.append(_similar(vector, parts.embedder.embed(read)) if read else 0.0)
     said = "" if answer.refused else answer.text
-    found.answer_relevancy.append(_similar(vector, parts.embedder.embed([said])) if said else 0.0)
-    if said and read:
-        claims = parts.embedder.embed(sentences(said) or [said])
-        grounds = parts.embedder.embed([s for text in read for s in sentences(text)] or read)
-        found.faithfulness.append(float(np.clip((claims @ grounds.T).max(1).mean(), 0.0, 1.0)))
-
-
-def _similar(vector: np.ndarray, others: np.ndarray) -> float:
-    return float(np.clip(others @ vector, 0.0, 1.0).mean())
+    found.cases.append(AnswerCase(question.text, said, tuple(read), question.answers))
 
 
 def _context(read: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from sim.attacks.crafting import Crafter
 from sim.attacks.hotflip import HotFlipConfig, HotFlipCrafter, SpreadCrafter
 from sim.attacks.query_as_poison import QueryCrafter
 from sim.attacks.whitebox import WhiteBox
-from sim.attacks.writers import LLMWriter
+from sim.attacks.writers import open_writer
 from sim.bootstrap import ratio, ratio_interval
 from sim.corpora import load_corpus
 from sim.progress import Progress
@@ -52,7 +52,7 @@ class LabSettings(StrictModel):
     per_question: int = Field(default=3, ge=1)
     iterations: int = Field(default=8, ge=1)
     candidates: int = Field(default=16, ge=1)
-    tokens: int = Field(default=30, ge=1, le=128)
+    tokens: int | None = Field(default=None, ge=1, le=128)
     stop_at: float = Field(default=0.8, gt=0.0, le=1.0)
     samples: int = Field(default=12, ge=1)
     retriever: Literal["contriever", "ance", "me5", "gte-large"] = "contriever"
@@ -202,7 +202,7 @@ class Lab:
         if attack == "query_as_poison":
             return QueryCrafter()
         if attack == "advraggen":
-            writer = None if self.options.llm is None else _writer(self.options.llm)
+            writer = open_writer(self.options.llm or "rules")
             return BestOfCrafter(writer, chosen.samples, embedder=self.embedder)
         if attack not in ATTACKS:
             raise ConfigError(f"unknown attack {attack!r}; known: {', '.join(ATTACKS)}")
@@ -222,12 +222,6 @@ def _white_box(embedder: Embedder) -> WhiteBox:
 @lru_cache(maxsize=1)
 def _opened(embedder: MiniLMEmbedder) -> WhiteBox:
     return WhiteBox(embedder)
-
-
-def _writer(spec: str) -> LLMWriter:
-    from aggregator.llm import open_llm
-
-    return LLMWriter(open_llm(spec))
 
 
 def percent(hits: Sequence[bool]) -> float:

