@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from core.text import first_words, jaccard, ngrams, words
@@ -37,15 +38,22 @@ class PrefixCheck:
     trigger_tokens: int = 12
     repeats: int = 2
 
+    @cached_property
+    def _asked(self) -> list[str]:
+        return words(self.question)
+
+    @cached_property
+    def _grams(self) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
+        return set(ngrams(self._asked, 2)), set(ngrams(self._asked, 3))
+
     def measure(self, text: str) -> Overlap:
         """Overlap of `text` with the question."""
-        asked = words(self.question)
         prefix = first_words(text, self.prefix_tokens)
-        trigger = " ".join(asked[: self.trigger_tokens])
+        trigger = " ".join(self._asked[: self.trigger_tokens])
         return Overlap(
-            jaccard(asked, prefix),
-            _share(asked, prefix, 2),
-            _share(asked, prefix, 3),
+            jaccard(self._asked, prefix),
+            _share(self._grams[0], prefix, 2),
+            _share(self._grams[1], prefix, 3),
             f" {' '.join(prefix)} ".count(f" {trigger} ") if trigger else 0,
         )
 
@@ -54,7 +62,6 @@ class PrefixCheck:
         return found.largest >= self.overlap or found.repeats >= self.repeats
 
 
-def _share(asked: list[str], prefix: list[str], n: int) -> float:
+def _share(wanted: set[tuple[str, ...]], prefix: list[str], n: int) -> float:
     """Share of the question's distinct n-grams that stand in the prefix; 0 where it has none."""
-    wanted = set(ngrams(asked, n))
     return len(wanted & set(ngrams(prefix, n))) / len(wanted) if wanted else 0.0

@@ -16,6 +16,7 @@ BENCHMARKS = Registry(
         "fan-out": "sim.bench.fan_out:run",
         "ragmask": "sim.bench.ragmask:run",
         "ragpart": "sim.bench.ragpart:run",
+        "tris": "sim.bench.tris:run",
     },
     extra="sim",
 )
