@@ -10,7 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from core.text import contains_answer, normalise_answer, words
+from sim.attacks.lexicon import Lexicon
 from sim.attacks.numbers import perturb_numbers
+from sim.attacks.tamper import tamper
 from sim.corpora.records import Question
 
 _MONTH = r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
@@ -71,16 +73,20 @@ class AnswerIndex:
         return _altered(right, rng)
 
     def _other_sentence(self, question: Question, rng: np.random.Generator) -> str:
-        """The answer to a question put in the same words about something else, its subject exchanged."""
+        """The answer to a question put in the same words about something else, its subject exchanged.
+
+        Where no such answer names its subject, the right answer with false edits.
+        """
         head, subject = _head(question.text)
-        pool = self._by_head.get(head, ())
-        for index in rng.permutation(len(pool))[:50]:
+        pool = self._by_head.get(head, ()) if subject else ()
+        for index in rng.permutation(len(pool))[:80]:
             other = pool[int(index)]
-            answer, theirs = other.answers[0], _head(other.text)[1]
-            if theirs and subject and theirs.lower() != subject.lower():
-                answer = re.sub(re.escape(theirs), lambda _: subject, answer, flags=re.IGNORECASE)
-            if _differs(answer, question.answers):
-                return answer
+            answer, theirs = other.answers[0].strip(), _head(other.text)[1]
+            if not theirs or theirs.lower() == subject.lower() or answer.endswith("?"):
+                continue
+            exchanged = re.sub(rf"\b{re.escape(theirs)}\b", lambda _: subject, answer, flags=re.IGNORECASE)
+            if exchanged != answer and _differs(exchanged, question.answers):
+                return exchanged
         return _altered(question.answers[0], rng)
 
     @cached_property
@@ -103,10 +109,11 @@ class AnswerIndex:
 
 def _head(question: str) -> tuple[str, str]:
     """A question as (its frame up to the first capitalised word after the start, its subject)."""
-    tokens = question.strip().rstrip("?").split()
+    tokens = question.strip().rstrip("? ").split()
     for i, token in enumerate(tokens[1:], start=1):
         if token[:1].isupper() or token[:1].isdigit():
-            return " ".join(tokens[:i]).lower(), " ".join(tokens[i:])
+            subject = re.split(r"\s[(\[]|\s-\s|;", " ".join(tokens[i:]))[0]
+            return " ".join(tokens[:i]).lower(), subject
     return " ".join(tokens[:2]).lower(), ""
 
 
@@ -117,8 +124,10 @@ def _differs(answer: str, accepted: tuple[str, ...]) -> bool:
 
 
 def _altered(answer: str, rng: np.random.Generator) -> str:
-    """Where no other question helps: other numbers, or the denial of the answer."""
+    """Where no other question helps: other numbers, or false edits that negate at the least."""
     changed = perturb_numbers(answer, rng)
     if changed != answer:
         return changed
+    if len(answer.split()) >= _LONG:
+        return tamper(answer, "general", rng, Lexicon())
     return f"not {answer}" if words(answer) else "unknown"

@@ -10,6 +10,7 @@ import numpy as np
 _YES = frozenset({"yes", "true", "positive"})
 _NO = frozenset({"no", "false", "negative"})
 _SUBJECT = re.compile(r"^(?:who|what|which)\s+(\w+)\b", re.IGNORECASE)
+_WITHIN = re.compile(r"\s(?:what|which|who|whom)\b(?=[^,]*$)")
 _BE = r"(?:is|are|was|were)"
 _DO = r"(?:do|does|did)"
 _MODAL = r"(?:can|could|will|would|should|may|might|must|has|have|had)"
@@ -48,7 +49,7 @@ def statement(question: str, answer: str) -> str:
 
     A question that no rule fits gives "the answer on TOPIC is ANSWER".
     """
-    asked = re.sub(r"\s+", " ", question).strip().rstrip("?. ").strip()
+    asked = _bare(question)
     given = answer.strip().rstrip(".")
     lowered = asked[:1].lower() + asked[1:]
     if match := re.match(rf"^(?:who|what|which|where)\s+({_BE})\s+(.+)$", lowered, re.IGNORECASE):
@@ -67,17 +68,28 @@ def statement(question: str, answer: str) -> str:
     if match := _SUBJECT.match(lowered):
         rest = lowered[match.start(1) :]
         return f"{given} {rest}" if lowered.lower().startswith("who") else f"{given} is the {rest}"
+    if match := _WITHIN.search(asked):
+        rest = asked[match.end() :].strip()
+        said = lowered if asked.partition(" ")[0] in ("The", "A", "An", "In", "On", "At") else asked
+        return f"{said[: match.start()].strip()} {given}{f', the {rest}' if rest else ''}"
     return f"the answer on {topic(question)} is {given}"
 
 
 def topic(question: str) -> str:
     """`question` without its question words: a phrase for what it is about."""
-    asked = re.sub(r"\s+", " ", question).strip().rstrip("?. ").strip()
+    asked = _bare(question)
     bare = re.sub(
-        rf"^(?:who|what|which|when|where|why|how(?: many| much)?)?\s*(?:{_BE}|{_DO}|{_MODAL})?\s*(?:there\s+)?",
+        rf"^(?:(?:who|what|which|when|where|why|how(?: many| much| to)?)\b)?\s*(?:(?:{_BE}|{_DO}|{_MODAL})\b)?\s*"
+        r"(?:there\b\s*)?",
         "", asked, count=1, flags=re.IGNORECASE,
     ).strip()  # fmt: skip
     return bare or asked
+
+
+def _bare(question: str) -> str:
+    """`question` without its mark, doubled blanks and bracketed plurals like "(are)"."""
+    asked = re.sub(r"\s+", " ", re.sub(r"\((?:are|is|s|es)\)", "", question))
+    return asked.strip().rstrip("?. ").strip()
 
 
 def payload_texts(question: str, answer: str, count: int, rng: np.random.Generator) -> tuple[str, ...]:
@@ -105,6 +117,8 @@ def payload_texts(question: str, answer: str, count: int, rng: np.random.Generat
 def _yes_no(question: str, answer: str, rng: np.random.Generator) -> str:
     yes = answer.strip().rstrip(".").lower() in _YES
     about = topic(question)
+    if re.match(rf"{_DO}\b", _bare(question), re.IGNORECASE):
+        about = f"the view that {about}"
     lines = [_VERDICTS[i] for i in rng.permutation(len(_VERDICTS))[:2]]
     opening = _OPENINGS[int(rng.integers(len(_OPENINGS)))]
     body = " ".join(

@@ -9,7 +9,7 @@ import numpy as np
 
 NUMBER = re.compile(
     r"(?<![\w.,\-–/])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w/]|,\d|\.\d|-\w)"
-    r"|(?<![\w.,/])(?<![A-Za-z][-–])(?<![A-Za-z]\d-)(?<![A-Za-z]\d\d-)\d+(?:\.\d+)?(?![\w/]|,\d|\.\d)"
+    r"|(?<![\w.,/])(?<![A-Za-z][-–])(?<![A-Za-z]\d-)(?<![A-Za-z]\d\d-)\d+(?:\.\d+)?(?![\w/]|,\d|\.\d|-[A-Z])"
 )
 NUMBER_WORDS = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,

@@ -25,11 +25,17 @@ _PERFECT = re.compile(r"\b(has|have|had)\b(\s+not\b)?(?=\s+(?:been|become|shown|
 _CANNOT = re.compile(r"\bcannot\b")
 _DO = re.compile(r"\b(do|does|did) not (\w+)")
 _PAST = re.compile(
-    r"(?<=\s)(?<!\bwas )(?<!\bwere )(?<!\bbeen )(?<!\bis )(?<!\bare )(?<!\bbe )([a-z]{3,}ed)(?=\s(?:the|a|an|in|to|for|his|her|its|their|that|as|by|from|over|\d|[A-Z]))"
+    r"(?<=\s)([a-z]{3,}ed)(?=\s(?:the|a|an|in|to|for|his|her|its|their|that|as|by|from|over|\d|[A-Z]))"
+)
+# after these a word in -ed is an adjective or a participle, not the verb of the sentence
+_NO_SUBJECT = frozenset(
+    """was were been is are be being of the a an in on at by with for from to as or nor not its his her their our
+    this that these those than has have had newly well most more no any some all each""".split()
 )
 _PRESENT = re.compile(
-    r"(?<=\s)(causes|leads|occurs|affects|provides|contains|includes|plays|makes|helps|requires|produces|shows|represents|describes|remains|refers|lies|takes|begins|uses|allows|results|involves|depends|reduces|increases|improves|appears|comes|consists|works|runs|serves|holds|gives)(?=\s)"
+    r"(?<=\s)(causes|leads|occurs|affects|provides|contains|includes|makes|helps|requires|produces|represents|describes|remains|refers|lies|takes|begins|allows|involves|depends|reduces|improves|appears|comes|consists|serves|holds|gives)(?=\s)"
 )
+_FIXED = re.compile(r"\b(?:a|the|how|at|too|so)\s$", re.IGNORECASE)  # a few, the most, how many
 _ORDER = re.compile(r"\bfrom ((?:the )?[\w,.$%]+(?: [A-Z][\w]+)?) to ((?:the )?[\w,.$%]+(?: [A-Z][\w]+)?)\b")
 _ADVICE = (
     ("should not be", "should be"), ("should not", "should"), ("must not", "must"), ("do not", "always"),
@@ -114,7 +120,8 @@ def opposites(passage: Passage, rng: np.random.Generator) -> list[Edit]:
     for match in _WORD.finditer(passage.text):
         word = match.group()
         other = OPPOSITES.get(word.lower())
-        if other is not None and (word.islower() or passage.opens(match.start())):
+        fixed = word in ("few", "many", "most") and _FIXED.search(passage.text[: match.start()])
+        if other is not None and not fixed and (word.islower() or passage.opens(match.start())):
             edits.append(Edit(match.start(), match.end(), _cased(word, other)))
     return edits
 
@@ -145,15 +152,22 @@ def negations(passage: Passage, rng: np.random.Generator) -> list[Edit]:
     edits += [Edit(m.start(), m.end(), m.group(2) if m.group(1) == "do" else f"{m.group(1)} {m.group(2)}")
               for m in _DO.finditer(text)]  # fmt: skip
     for match in _PRESENT.finditer(text):
-        verb = match.group()
-        stem = verb[:-1]
-        edits.append(Edit(match.start(), match.end(), f"does not {stem}"))
-    edits += [Edit(m.start(), m.end(), f"never {m.group()}") for m in _PAST.finditer(text)]
+        if _has_subject(text, match.start()):
+            edits.append(Edit(match.start(), match.end(), f"does not {match.group()[:-1]}"))
+    for match in _PAST.finditer(text):
+        if _has_subject(text, match.start()):
+            edits.append(Edit(match.start(), match.end(), f"never {match.group()}"))
     kept: list[Edit] = []
     for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
         if not kept or edit.start > kept[-1].end:
             kept.append(edit)
     return kept
+
+
+def _has_subject(text: str, start: int) -> bool:
+    """Whether the word before `start` can be the subject of a verb there."""
+    previous = text[:start].rstrip().rpartition(" ")[2]
+    return previous[-1:].isalnum() and previous.lower() not in _NO_SUBJECT
 
 
 def advice(passage: Passage, rng: np.random.Generator) -> list[Edit]:

@@ -21,7 +21,7 @@ from sim.attacks.wordlists import CLASSES
 def tamper(
     text: str, domain: str, rng: np.random.Generator, lexicon: Lexicon, edits: int | None = None
 ) -> str:
-    """`text` with `edits` false edits (None: one for every second sentence, at least 2).
+    """`text` with `edits` false edits (None: for every second sentence or 45 words, at least 2).
 
     `domain` is general, medical or finance (another one counts as general). Fewer edits are made where
     the text offers fewer; where no rule applies the main statement is negated.
@@ -29,7 +29,7 @@ def tamper(
     passage = Passage(text, lexicon)
     if not passage.spans:
         return text
-    wanted = edits if edits is not None else max(2, (len(passage.spans) + 1) // 2)
+    wanted = edits if edits is not None else max(2, (len(passage.spans) + 1) // 2, len(text.split()) // 45)
     tactics = TACTICS.get(domain, TACTICS["general"])
     offers = [tactics[int(i)](passage, rng) for i in rng.permutation(len(tactics))]
     chosen: list[Edit] = []

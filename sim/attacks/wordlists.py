@@ -12,7 +12,7 @@ rapidly slowly|increase decrease|increases decreases|increased decreased|increas
 rise fall|rises falls|rose fell|risen fallen|rising falling|gain loss|gains losses|gained lost|grow shrink
 grew shrank|growth decline|growing declining|improve worsen|improves worsens|improved worsened
 improvement deterioration|reduce increase|reduces increases|reduced increased|reduction increase
-before after|above below|over under|north south|northern southern|east west|eastern western
+before after|above below|north south|northern southern|east west|eastern western
 northeast southwest|northwest southeast|northeastern southwestern|northwestern southeastern
 upper lower|inner outer|top bottom|front back|inside outside|male female|males females|men women|man woman
 boy girl|boys girls|father mother|brother sister|son daughter|husband wife|king queen|actor actress
@@ -23,12 +23,12 @@ able unable|likely unlikely|possible impossible|successful unsuccessful|successf
 important unimportant|significant insignificant|significantly insignificantly|necessary unnecessary
 known unknown|equal unequal|stable unstable|regular irregular|active inactive|complete incomplete
 public private|internal external|domestic foreign|direct indirect|directly indirectly|primary secondary
-maximum minimum|majority minority|most fewest|many few|all none|both neither|begin end|began ended
+maximum minimum|majority minority|many few|begin end|began ended
 begins ends|beginning end|start finish|started finished|starts finishes|open closed|opened closed
 won lost|win lose|wins loses|victory defeat|winner loser|winners losers|win defeat|success failure
 accepted rejected|accept reject|allowed forbidden|allow forbid|allows forbids|agreed refused|agree refuse
 supported opposed|support oppose|supports opposes|included excluded|include exclude|includes excludes
-including excluding|with without|inherited acquired|dominant recessive|autosomal X-linked|hot cold|warm cool
+including excluding|inherited acquired|dominant recessive|autosomal X-linked|hot cold|warm cool
 heavy light|wet dry|hard soft|wide narrow|deep shallow|young old|rich poor|full empty|alive dead|dark light
 ancient modern|rural urban|remote nearby|professional amateur|permanent temporary|voluntary involuntary
 presence absence|present absent|cause prevent|causes prevents|caused prevented|causing preventing
@@ -89,8 +89,11 @@ Keep Wash Use Do Don't Call Check Get Make Learn Read About Yes
 """
 
 
+_ONE_WAY = {"without": "with", "most": "few"}
+
+
 def _pairs() -> dict[str, str]:
-    table: dict[str, str] = {}
+    table: dict[str, str] = dict(_ONE_WAY)
     for pair in _OPPOSITES.replace("\n", "|").split("|"):
         if pair.strip():
             left, right = pair.split()

@@ -23,6 +23,7 @@ QUESTIONS = [
         ("What is the capital of France?", "the capital of France is Zed"),
         ("when did the war end", "the war end in Zed"),
         ("Which river flows through it?", "Zed is the river flows through it"),
+        ("The bank lies in what town of France?", "the bank lies in Zed, the town of France"),
         ("name of the atom bomb", "the answer on name of the atom bomb is Zed"),
     ],
 )
@@ -33,6 +34,8 @@ def test_statements(question: str, expected: str) -> None:
 def test_topics_lose_the_question_words() -> None:
     assert topic("Do mitochondria play a role?") == "mitochondria play a role"
     assert topic("How many lines are there?") == "lines are there"
+    assert topic("Does it help?") == "it help"
+    assert topic("What is (are) measles ?") == "measles"
     assert topic("who?") == "who"
 
 

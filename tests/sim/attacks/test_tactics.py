@@ -33,6 +33,8 @@ def edited(tactic: tactics.Tactic, text: str, seed: int = 0) -> set[str]:
         ("Rust causes decay there.", {"Rust does not cause decay there."}),
         ("Elvis recorded the song.", {"Elvis never recorded the song."}),
         ("It has been shown.", {"It has not been shown."}),
+        ("The causes of it and liberated slaves", set()),
+        ("Losses due to increases in rates", set()),
         ("Nothing.", set()),
     ],
 )
@@ -45,6 +47,8 @@ def test_negation(text: str, expected: set[str]) -> None:
     [
         ("More men came early.", {"Less men came early.", "More women came early.", "More men came late."}),
         ("An increase was seen.", {"A decrease was seen."}),
+        ("A few men", {"A few women"}),
+        ("It came with no rain.", set()),
         ("An old man", {"A new man", "An old woman"}),
         ("The MORE movement", set()),
     ],
