@@ -159,8 +159,11 @@ class Federation:
         host = "127.0.0.1" if local else None
         spread = {} if local else {"scheduling_strategy": "SPREAD"}
         source = ray.remote(SourceActor)
+        run = secrets.token_hex(4)  # a name of Ray's is free again only some time after its actor's end
         self._actors = {
-            name: source.options(num_cpus=0, name=name, **spread).remote(name, face, retriever, host)
+            name: source.options(num_cpus=0, name=f"scr-{run}-{name}", **spread).remote(
+                name, face, retriever, host
+            )
             for name in self.source_ids
         }
         self.addresses = self._await_addresses(progress)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def _run(config: RunConfig, report: Progress, fresh: bool) -> RunResult:
         comparing = bool(getattr(reader, "simulated", False)) and not getattr(reader, "forced_choice", False)
     arms = plan_arms(config, comparing)
     main = arms[-1]
-    identity = {**config.identity(), "compare": comparing, "data": _digest(config)}
+    identity = {**config.identity(), "compare": comparing, **_digests(config)}
     folder = RunFolder(config.out, main.name, [arm.name for arm in arms], identity, fresh)
     try:
         folder.write("config.yaml", config.as_yaml())
@@ -235,12 +236,25 @@ def _categories(corpus: Corpus, vectors: Vectors) -> Sequence[Hashable]:
     return [int(label) for label in cluster_labels(vectors, CLUSTERS, seed=0)]
 
 
-def _digest(config: RunConfig) -> str:
-    """Hash of the files that decide the results, so that a run is not resumed on other data."""
-    files = [config.queries_file, config.qrels, config.poison, config.checkpoint]
+def _digests(config: RunConfig) -> dict[str, str]:
+    """Hashes of the files that decide the results: a run does not go on with other data or weights."""
+    data = [config.queries_file, config.qrels, config.poison]
     if config.dataset != "synthetic":
-        files += [Path(config.dataset) / name for name in _DATA_FILES]
-    digest = hashlib.blake2b(digest_size=16)
-    for path in files:
-        digest.update(b"\0" if path is None or not path.is_file() else path.read_bytes())
-    return digest.hexdigest()
+        data += [Path(config.dataset) / name for name in _DATA_FILES]
+    weights = [config.checkpoint]
+    if config.checkpoint is None and config.stage_names:
+        shipped = Path(str(resources.files("gnn"))) / "checkpoints"
+        weights = [*sorted(shipped.glob("*.npz"))]
+    return {"data": _digest(data), "weights": _digest(weights)}
+
+
+def _digest(paths: Sequence[Path | None]) -> str:
+    """Hash of the contents of those `paths` that are files, in order."""
+    parts = []
+    for path in paths:
+        if path is None or not path.is_file():
+            parts.append(b"")
+            continue
+        with path.open("rb") as file:
+            parts.append(hashlib.file_digest(file, "sha256").digest())
+    return hashlib.sha256(b"/".join(parts)).hexdigest()[:16]
