@@ -101,8 +101,8 @@ def compare(
 
 
 def _cell(figure: Mapping[str, Any]) -> str:
-    """A figure as percent with its interval."""
+    """A figure as percent with its interval, short enough for a terminal of 80 columns."""
     if figure["value"] is None:
         return "-"
     low, high = figure["ci95"]
-    return f"{100 * figure['value']:.1f} ({100 * low:.1f}-{100 * high:.1f})"
+    return f"{100 * figure['value']:.1f} ({100 * low:.0f}-{100 * high:.0f})"

@@ -37,9 +37,9 @@ def table(**changes):
     return compare([(arm, attacked if arm.attacked else clean) for arm in arms], **{**flags, **changes})
 
 
-def shown(comparison):
+def shown(comparison, width=140):
     stream = io.StringIO()
-    comparison.print(Console(file=stream, width=140))
+    comparison.print(Console(file=stream, width=width))
     return stream.getvalue()
 
 
@@ -48,9 +48,15 @@ def test_every_row_has_its_figures_with_intervals():
     for title in ("no attack, undefended", "no attack, SCR", "undefended (MS-RAG)", "single source (SS-RAG)"):
         assert title in text
     assert "75.0 (" in text
-    assert "100.0 (100.0-100.0)" in text
+    assert "100.0 (100-100)" in text
     lines = [line for line in text.splitlines() if "no attack, undefended" in line]
     assert "-" in lines[0].split("│")[2]
+
+
+def test_no_figure_is_cut_off_on_a_narrow_terminal():
+    text = shown(table(), width=80)
+    assert "…" not in text
+    assert "(100-100)" in text
 
 
 def test_labels_say_what_is_simulated_synthetic_or_forced():
