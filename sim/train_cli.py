@@ -54,7 +54,8 @@ def train_command(
     """Train on one or several data folders; interrupted, the same command goes on where it stopped."""
     from core.config import load
     from core.embedding import open_embedder
-    from sim.training import Trainer, TrainingConfig, training_corpus
+    from sim.training import Trainer, TrainingConfig
+    from sim.training_corpus import training_corpus
 
     start = time.monotonic()
     report = _report(start, quiet)
@@ -70,7 +71,7 @@ def train_command(
         },
     )
     opened = open_embedder(embedder, cache_dir)
-    corpora = [training_corpus(name, settings) for name in dataset]
+    corpora = [training_corpus(name, settings.documents, settings.seed) for name in dataset]
     out.mkdir(parents=True, exist_ok=True)
     trained = Trainer(corpora, opened, settings, out, report).run()
     trained.checkpoint.save(out / "checkpoint.npz")

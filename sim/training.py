@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,7 @@ from gnn.relations.scorer import MLP, LexicalRelationScorer
 from gnn.scorer import SCHEMAS
 from gnn.signals import Channels, sigmoid
 from gnn.training import GraphSample, predict, round_weight, train_network
-from sim.corpora import load_corpus
-from sim.corpora.records import Corpus, select_questions
+from sim.corpora.records import Corpus
 from sim.rounds import PreparedCorpus, prepare
 from sim.training_pairs import labelled_pairs
 from sim.training_rounds import (
@@ -332,40 +331,4 @@ def _untrained_relations() -> MLP:
         np.ones(N_FEATURES, np.float32),
         (np.zeros((N_FEATURES, 3), np.float32),),
         (np.zeros(3, np.float32),),
-    )
-
-
-def training_corpus(dataset: str, config: TrainingConfig) -> Corpus:
-    """The data set cut to `config.documents`, which bounds the time that embedding takes.
-
-    Documents that answer a question come first, by questions in the order of `select_questions`, then
-    others in file order; questions whose relevant documents were all cut go too.
-    """
-    corpus = load_corpus(
-        dataset, n_documents=config.documents if dataset == "synthetic" else None, seed=config.seed
-    )
-    if len(corpus.documents) <= config.documents:
-        return corpus
-    wanted: dict[str, None] = {}
-    for question in select_questions(corpus):
-        for doc_id in sorted(corpus.qrels.get(question.query_id, ())):
-            if len(wanted) < config.documents * 2 // 3:
-                wanted[doc_id] = None
-    for document in corpus.documents:
-        if len(wanted) >= config.documents:
-            break
-        wanted.setdefault(document.doc_id, None)
-    questions = [
-        question
-        for question in corpus.questions
-        if question.query_id in corpus.poisons
-        or any(doc_id in wanted for doc_id in corpus.qrels.get(question.query_id, ()))
-    ]
-    return replace(
-        corpus,
-        documents=[document for document in corpus.documents if document.doc_id in wanted],
-        questions=questions,
-        groups=None
-        if corpus.groups is None
-        else [g for d, g in zip(corpus.documents, corpus.groups, strict=True) if d.doc_id in wanted],
     )
