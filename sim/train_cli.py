@@ -155,14 +155,13 @@ def _show(value: float | None) -> str:
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
-    head = f"{'dataset':12} {'attack':12} {'control':15} R {'beliefs':8} {'model':15} {'n':>4}   TPR   TNR AUROC   ECE"
-    typer.echo(head)
+    typer.echo(
+        "dataset      attack       control         R beliefs  model            n    TPR   TNR AUROC   ECE"
+    )
     for row in rows:
-        typer.echo(
-            f"{row['dataset'][:12]:12} {row['attack']:12} {row['control']:15} {row['replication']} "
-            f"{row['beliefs']:8} {row['model']:15} {row['n_rounds']:4} {_show(row['tpr'])} {_show(row['tnr'])} "
-            f"{_show(row['auroc'])} {_show(row['ece'])}"
-        )
+        cell = f"{row['dataset'][:12]:12} {row['attack']:12} {row['control']:15} {row['replication']}"
+        figures = " ".join(_show(row[name]) for name in ("tpr", "tnr", "auroc", "ece"))
+        typer.echo(f"{cell} {row['beliefs']:8} {row['model']:15} {row['n_rounds']:4} {figures}")
 
 
 @calibrate.command(epilog="Example: scr calibrate --dataset data/ours --out ours.npz --clean-cost 0.01")

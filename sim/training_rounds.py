@@ -90,12 +90,8 @@ def draw_episodes(n_datasets: int, per_dataset: int, seed: int) -> list[Episode]
                 per_source = (None, 1, 3, None)[int(rng.integers(4))]
                 matched = bool(rng.random() < 0.6)
                 prefix = attack == "saa" or bool(rng.random() < 0.3)
-                options = AttackOptions(
-                    collude=collude,
-                    length="matched" if matched else "as-is",
-                    per_source=per_source,
-                    **({} if attack == "saa" else {"prefix": prefix}),
-                )
+                length: Literal["matched", "as-is"] = "matched" if matched else "as-is"
+                options = AttackOptions(collude=collude, length=length, per_source=per_source, prefix=prefix)
             replication = int(rng.choice([2, 3, 3, 3, 5] if attack == "ata" else [1, 1, 2, 3, 5]))
             n_sources = int(rng.choice([5, 7, 8, 10, 10, 10, 12]))
             malicious = float(rng.uniform(0.1, 0.49)) if attack != "none" else 0.0
