@@ -16,6 +16,11 @@ ATTACKS = Registry(
         "hotflip_spread": "sim.attacks.hotflip:HotFlipSpread",
         "query_as_poison": "sim.attacks.query_as_poison:QueryAsPoison",
         "advraggen": "sim.attacks.advraggen:AdvRAGgen",
+        "tris_l1": "sim.attacks.adaptive:ArchitectureAware",
+        "tris_l2": "sim.attacks.adaptive:JudgeAware",
+        "tris_l3": "sim.attacks.adaptive:WhiteBoxTris",
+        "scr_l2": "sim.attacks.adaptive_scr:ScrJudgeAware",
+        "scr_l3": "sim.attacks.adaptive_scr:WhiteBoxScr",
     },
     extra="sim",
 )

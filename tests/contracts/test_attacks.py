@@ -31,6 +31,11 @@ CHEAP: dict[str, dict[str, object]] = {
     "hotflip": {"per_source": 1, "iterations": 1},
     "hotflip_spread": {"per_source": 1, "iterations": 1},
     "advraggen": {"per_source": 1, "samples": 2},
+    "tris_l1": {"per_source": 2},
+    "tris_l2": {"per_source": 1, "samples": 1},
+    "tris_l3": {"per_source": 1, "samples": 1},
+    "scr_l2": {"per_source": 1, "samples": 1},
+    "scr_l3": {"per_source": 1, "samples": 1},
 }
 
 
