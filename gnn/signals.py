@@ -32,7 +32,8 @@ class Signals:
 
     `content` (n, f) features and `content_logit` (n,), higher = sounder; `margin` is the logit minus
     the domain's threshold; `tampering` (n,) log-likelihood ratio altered : sound; `verification`
-    (n,) credibility; `beliefs` posterior after the round, `way` its mean way of lying, `prior` what the next round starts from.
+    (n,) credibility; `beliefs` posterior after the round,
+    `way` its mean way of lying, `prior` what the next round starts from.
     """
 
     content: NDArray[np.float32]

@@ -23,12 +23,12 @@ EXACT_LIMIT = 12
 class FilterConfig:
     """Constants of the filter; probabilities in (0,1).
 
-    `prior_liar` per source; `honest_noise`, `noise_prior`: candidate shares of relations
-    between two honest sources that look like conflicts (few where sources hold the same facts, most of
-    the few there are where they do not), and their prior; `lie_rates`: candidate shares of altered documents at a liar; `becomes_liar`, `becomes_honest`:
-    change of a source per fully informative round; `full_evidence`: pair weight that makes a round
-    fully informative; `spread`: mass spread over lie rates and collusion each round; `misled_share`: rounds in which relations say nothing; `suspicion`: what
-    content flags say.
+    `prior_liar` per source. `honest_noise`, `noise_prior`: candidate shares of relations between two
+    honest sources that look like conflicts (few where sources hold the same facts, most of the few there
+    are where they do not), and their prior. `lie_rates`: candidate shares of altered documents at a liar.
+    `becomes_liar`, `becomes_honest`: change of a source per fully informative round. `full_evidence`:
+    pair weight that makes a round fully informative. `spread`: mass spread over the ways of lying each
+    round. `misled_share`: rounds in which relations say nothing. `suspicion`: what content flags say.
     """
 
     prior_liar: float = 0.25
