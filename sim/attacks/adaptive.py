@@ -73,9 +73,9 @@ class JudgeAware(AdaptiveAttack):
 
     To each of `samples` drafts, sentences of honest documents near the question are added one by one,
     the one that helps cos(text, question) + cos(text, honest centre) most by the mean of sentence
-    vectors; every state on the way is then embedded exactly and the best is taken of those that share at most half
-    of the question's wording. Retriever and judge
-    are the embedded default here, the attacker's best case.
+    vectors; every state on the way is then embedded exactly, and of those whose beginning shares at
+    most half of the question's wording the best is taken. Retriever and judge are the embedded default
+    here, the attacker's best case.
     """
 
     def write(
@@ -91,8 +91,10 @@ class JudgeAware(AdaptiveAttack):
         return [paraphrased_trigger(question.text, rng), claim]
 
     def finish(self, question: Question, pieces: Sequence[str]) -> str:
-        """The text of `pieces`."""
-        return " ".join(pieces)
+        """The text of `pieces`: the claim in the middle of the borrowed sentences, behind the prefix."""
+        trigger, claim, *borrowed = pieces
+        middle = (len(borrowed) + 1) // 2
+        return " ".join([trigger, *borrowed[:middle], claim, *borrowed[middle:]])
 
     def passes(self, question: Question, text: str) -> bool:
         """Whether `text` keeps clear of layer 2, whose threshold this attacker does not know."""
@@ -107,7 +109,11 @@ class JudgeAware(AdaptiveAttack):
         for _ in range(min(self.context.options.samples, 4)):
             for pieces in grow(self.draft(question, claim, target, rng), around, embedder, limit):
                 texts.append(self.finish(question, pieces))
-        texts = [text for text in texts if self.passes(question, text)] or texts
+        clear = [text for text in texts if self.passes(question, text)]
+        if not clear:
+            check = PrefixCheck(question.text)
+            clear = [min(texts, key=lambda text: check.measure(text).largest)]
+        texts = clear
         vectors = embedder.embed(texts)
         return texts[int(np.argmax(vectors @ around.query + vectors @ around.centre))]
 
