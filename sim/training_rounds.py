@@ -26,6 +26,10 @@ from sim.rounds import PreparedCorpus, RoundFactory, SimulatedRound
 
 Split = Literal["train", "validation", "test"]
 BENIGN, MALICIOUS, UNLABELLED = 1, 0, -1
+_CYCLE = (
+    "none", "poisonedrag", "ata", "saa", "poisonedrag", "saa", "ata", "poisonedrag",
+    "none", "poisonedrag", "ata", "saa", "poisonedrag", "none", "ata", "poisonedrag",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,14 +75,14 @@ def questions_of(prepared: PreparedCorpus, split: Split) -> list[Question]:
 def draw_episodes(n_datasets: int, per_dataset: int, seed: int) -> list[Episode]:
     """Episodes over all attacks and controls of the issue, the same number for every data set.
 
-    Of each eight: two clean, one SAA, three PoisonedRAG (camouflage, length and prefix drawn), two ATA
-    (swap, copies or rewording drawn).
+    Of each sixteen: three clean, three SAA, six PoisonedRAG (camouflage, length and prefix drawn), four
+    ATA (swap, copies or rewording drawn).
     """
     episodes = []
     for d in range(n_datasets):
         for k in range(per_dataset):
             rng = generator(seed, "episode", d, k)
-            attack = ("none", "poisonedrag", "ata", "saa", "none", "poisonedrag", "ata", "poisonedrag")[k % 8]
+            attack = _CYCLE[k % len(_CYCLE)]
             reword = bool(rng.random() < 0.35)
             collude = bool(rng.random() < 0.7)
             if attack == "ata":
