@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.text import content_words, words
+from gnn.texts import as_line, word_line
 
 FEATURES = (
     "question_run", "question_bigrams", "question_words", "question_words_best_sentence",
@@ -21,7 +22,7 @@ FEATURES = (
     "sentence_over_document", "coherence_best", "coherence_best_relative", "coherence_adjacent_min",
     "coherence_rest", "best_position", "one_sentence", "other_cosine_max", "other_cosine_top3",
     "other_near", "other_sentence_max", "holders", "holder_overlap", "length_ratio",
-    "query_echo", "rest_question_cosine", "question_drop",
+    "question_share", "rest_question_cosine", "question_drop",
 )  # fmt: skip
 N_FEATURES = len(FEATURES)
 
@@ -39,88 +40,129 @@ def content_features(
 
     `sentence_vectors` (s, d) lists the sentences of all documents in order; `holders` (n, m).
     """
-    n = len(texts)
-    out = np.zeros((n, N_FEATURES), dtype=np.float32)
-    if n == 0:
+    out = np.zeros((len(texts), N_FEATURES), dtype=np.float32)
+    if not len(texts):
         return out
-    q_tokens = words(question)
-    q_content = set(content_words(question)) or set(q_tokens)
-    q_bigrams = set(pairwise(q_tokens))
-    similarity = document_vectors @ document_vectors.T
-    other = ~((holders.astype(np.int64) @ holders.T.astype(np.int64)) > 0)
-    elsewhere = np.where(other, similarity, -1.0)
     q_cosine = document_vectors @ question_vector
-    s_cosine = sentence_vectors @ question_vector if len(sentence_vectors) else np.zeros(0)
+    best_cosine, best = _sentences(out, sentences, sentence_vectors, question_vector)
+    _question(out, question, texts, sentences, best)
+    _others(out, document_vectors, holders)
     lengths = np.array([max(1, len(text)) for text in texts], dtype=np.float64)
-    best_cosine = np.zeros(n)
-    starts = np.concatenate([[0], np.cumsum([len(s) for s in sentences])])
-    cross = sentence_vectors @ sentence_vectors.T if len(sentence_vectors) else np.zeros((0, 0))
-    for i, own in enumerate(sentences):
-        tokens = words(texts[i])
-        grams = set(pairwise(tokens))
-        run = _longest_run(q_tokens, tokens)
-        a, b = int(starts[i]), int(starts[i + 1])
-        row = out[i]
-        row[0] = run / max(1, len(q_tokens))
-        row[1] = len(q_bigrams & grams) / max(1, len(q_bigrams))
-        row[2] = len(q_content & set(tokens)) / max(1, len(q_content))
-        if b > a:
-            best = a + int(np.argmax(s_cosine[a:b]))
-            best_cosine[i] = s_cosine[best]
-            row[3] = len(q_content & set(words(own[best - a]))) / max(1, len(q_content))
-            row[13] = (best - a) / max(1, b - a - 1)
-            row[22] = float(s_cosine[best] > 0.92)
-            outside = np.ones(len(sentence_vectors), dtype=bool)
-            outside[a:b] = False
-            row[18] = cross[best][outside].max() if outside.any() else 0.0
-            if b - a > 1:
-                inner = cross[a:b, a:b]
-                rest = np.delete(inner[best - a], best - a)
-                among = np.delete(np.delete(inner, best - a, 0), best - a, 1)
-                upper = among[np.triu_indices(b - a - 1, 1)]
-                row[9] = rest.mean()
-                row[12] = upper.mean() if len(upper) else rest.mean()
-                row[10] = row[9] - row[12]
-                row[11] = np.diagonal(inner, 1).min()
-                ordered = np.sort(s_cosine[a:b])
-                row[23] = np.delete(s_cosine[a:b], best - a).mean()
-                row[24] = ordered[-1] - ordered[-2]
-            else:
-                row[9] = row[12] = row[11] = 0.5
-                row[23] = best_cosine[i]
-                row[14] = 1.0
-        near = np.sort(elsewhere[i])[::-1][:3]
-        near = near[near > -1.0]
-        row[15] = near[0] if len(near) else 0.0
-        row[16] = near.mean() if len(near) else 0.0
-        row[17] = min(5, int((elsewhere[i] > 0.8).sum())) / 5
-    count = holders.sum(axis=1)
     answered = max(1, int(holders.any(axis=0).sum()))
     out[:, 4] = q_cosine
     out[:, 5] = q_cosine - np.median(q_cosine)
     out[:, 6] = best_cosine
     out[:, 7] = best_cosine - np.median(best_cosine)
     out[:, 8] = best_cosine - q_cosine
-    out[:, 19] = count / answered
+    out[:, 19] = holders.sum(axis=1) / answered
     out[:, 20] = _holder_overlap(holders)
     out[:, 21] = np.clip(np.log(lengths / np.median(lengths)), -3, 3)
     return out
 
 
-def _longest_run(question: list[str], tokens: list[str]) -> int:
-    """Length of the longest run of question tokens that stands literally in the document."""
-    if not question or not tokens:
-        return 0
-    where: dict[str, list[int]] = {}
-    for position, token in enumerate(question):
-        where.setdefault(token, []).append(position)
+def _question(
+    out: NDArray[np.float32],
+    question: str,
+    texts: Sequence[str],
+    sentences: Sequence[Sequence[str]],
+    best: NDArray[np.int64],
+) -> None:
+    """Columns 0-3 and 22: how much of the question stands in each document, and of it in the question."""
+    tokens = words(question)
+    asked = set(tokens)
+    content = [as_line([word]) for word in set(content_words(question)) or set(tokens)]
+    bigrams = [as_line(pair) for pair in set(pairwise(tokens))]
+    for row, text, own, k in zip(out, texts, sentences, best.tolist(), strict=True):
+        line = word_line(text)
+        row[0] = _longest_run(tokens, line) / max(1, len(tokens))
+        row[1] = sum(pair in line for pair in bigrams) / max(1, len(bigrams))
+        row[2] = sum(word in line for word in content) / max(1, len(content))
+        said = line.split()
+        row[22] = sum(word in asked for word in said) / max(1, len(said))
+        if own:
+            line = word_line(own[k])
+            row[3] = sum(word in line for word in content) / max(1, len(content))
+
+
+def _sentences(
+    out: NDArray[np.float32],
+    sentences: Sequence[Sequence[str]],
+    vectors: NDArray[np.float32],
+    question_vector: NDArray[np.float32],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Columns 9-14, 18, 23 and 24 from sentence vectors; returns each document's best cosine and sentence.
+
+    Means over sentence pairs come from sums: all pairs of a document are (|sum v|^2 - sum |v|^2) / 2.
+    """
+    n = len(sentences)
+    sizes = np.array([len(own) for own in sentences])
+    best_cosine, best = np.zeros(n), np.zeros(n, dtype=np.int64)
+    told = np.flatnonzero(sizes)
+    if not len(told):
+        return best_cosine, best
+    size = sizes[told]
+    starts = np.concatenate([[0], np.cumsum(size)[:-1]])
+    cosine = (vectors @ question_vector).astype(np.float64)
+    table = np.full((len(told), int(size.max())), -np.inf)  # a document's cosines to the question, padded
+    table[np.repeat(np.arange(len(told)), size), np.arange(len(cosine)) - np.repeat(starts, size)] = cosine
+    at = table.argmax(axis=1)
+    top = table.max(axis=1)
+    best_cosine[told], best[told] = top, at
+    chosen = vectors[starts + at]
+    across = chosen @ vectors.T
+    across[np.repeat(np.arange(len(told)), size), np.arange(len(cosine))] = -np.inf  # only other documents'
+    elsewhere = across.max(axis=1)
+    out[told, 18] = np.where(np.isfinite(elsewhere), elsewhere, 0.0)
+    out[told, 13] = at / np.maximum(1, size - 1)
+    single = size == 1
+    out[told[single], 14] = 1.0
+    out[told[single, None], [9, 11, 12]] = 0.5
+    out[told[single], 23] = top[single]
+    several = ~single
+    if not several.any():
+        return best_cosine, best
+    rows = told[several]
+    size, top = size[several], top[several]
+    total = np.add.reduceat(vectors.astype(np.float64), starts, axis=0)[several]
+    own = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
+    own_sum = np.add.reduceat(own, starts)[several]
+    own_best = own[(starts + at)[several]]
+    with_best = np.einsum("ij,ij->i", chosen[several], total) - own_best
+    pairs = (np.einsum("ij,ij->i", total, total) - own_sum) / 2 - with_best
+    rest = with_best / (size - 1)
+    among = np.divide(pairs, (size - 1) * (size - 2) / 2, out=rest.copy(), where=size > 2)
+    out[rows, 9], out[rows, 12] = rest, among
+    out[rows, 10] = out[rows, 9] - out[rows, 12]
+    next_to = np.einsum("ij,ij->i", vectors[:-1], vectors[1:])
+    next_to = np.append(next_to, np.inf)
+    next_to[starts[1:] - 1] = np.inf  # a document's last sentence has no next one
+    out[rows, 11] = np.minimum.reduceat(next_to, starts)[several]
+    ordered = np.sort(table[several], axis=1)
+    out[rows, 23] = (np.add.reduceat(cosine, starts)[several] - top) / (size - 1)
+    out[rows, 24] = ordered[:, -1] - ordered[:, -2]
+    return best_cosine, best
+
+
+def _others(out: NDArray[np.float32], vectors: NDArray[np.float32], holders: NDArray[np.bool_]) -> None:
+    """Columns 15-17: how similar the documents of other sources are."""
+    held = holders.astype(np.float32)
+    similarity = vectors @ vectors.T
+    similarity[(held @ held.T) > 0] = -1.0
+    k = min(3, len(similarity))
+    nearest = -np.partition(-similarity, k - 1, axis=1)[:, :k]
+    some = nearest > -1.0
+    found = some.any(axis=1)
+    out[:, 15] = np.where(found, nearest.max(axis=1), 0.0)
+    out[:, 16] = np.where(some, nearest, 0.0).sum(axis=1) / np.maximum(1, some.sum(axis=1))
+    out[:, 17] = np.minimum(5, (similarity > 0.8).sum(axis=1)) / 5
+
+
+def _longest_run(question: list[str], line: str) -> int:
+    """Length of the longest run of question tokens that stands literally in a document's `word_line`."""
     longest = 0
-    previous: dict[int, int] = {}
-    for token in tokens:
-        current = {p: previous.get(p - 1, 0) + 1 for p in where.get(token, ())}
-        if current:
-            longest = max(longest, max(current.values()))
-        previous = current
+    for start in range(len(question)):
+        while start + longest < len(question) and as_line(question[start : start + longest + 1]) in line:
+            longest += 1
     return longest
 
 
@@ -130,16 +172,11 @@ def _holder_overlap(holders: NDArray[np.bool_]) -> NDArray[np.float64]:
     Colluding sources return the same list; honest replicas overlap only by chance.
     """
     held = holders.astype(np.float64)
-    shared = held.T @ held
-    sizes = np.diagonal(shared)
     if held.shape[1] < 2:
         return np.zeros(len(holders))
+    shared = held.T @ held
+    sizes = np.diagonal(shared)
     jaccard = shared / np.maximum(1.0, sizes[:, None] + sizes[None, :] - shared)
     np.fill_diagonal(jaccard, 0.0)
-    out = np.zeros(len(holders))
-    for i, row in enumerate(holders):
-        members = np.flatnonzero(row)
-        if len(members) > 1:
-            block = jaccard[np.ix_(members, members)]
-            out[i] = block.sum() / (len(members) * (len(members) - 1))
-    return out
+    members = held.sum(axis=1)
+    return np.einsum("ij,ij->i", held @ jaccard, held) / np.maximum(1.0, members * (members - 1))

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from core.embedding.base import Embedder
 from core.records import Candidate
-from core.text import sentences as split_sentences
+from gnn.texts import document_sentences
 
-MAX_SENTENCES = 48
-MAX_SENTENCE_CHARACTERS = 1000
+__all__ = ["VerificationRound", "document_sentences", "prepare_round"]
 
 
 @dataclass(frozen=True)
@@ -37,11 +36,6 @@ class VerificationRound:
     @property
     def texts(self) -> list[str]:
         return [candidate.text for candidate in self.candidates]
-
-
-def document_sentences(text: str) -> list[str]:
-    """At most `MAX_SENTENCES` sentences of a document, each cut at `MAX_SENTENCE_CHARACTERS`."""
-    return [s[:MAX_SENTENCE_CHARACTERS] for s in split_sentences(text)[:MAX_SENTENCES]]
 
 
 def prepare_round(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnn.round import MAX_SENTENCE_CHARACTERS, MAX_SENTENCES, document_sentences, prepare_round
+from gnn.round import prepare_round
 from tests.gnn.parts import EMBEDDER, OTHER, QUESTION, TRUE, a_round, candidate
 
 
@@ -30,13 +30,6 @@ def test_columns_follow_the_given_sources() -> None:
     given = a_round([(TRUE, ["b"])], sources=["b", "a"])
     assert given.sources == ("b", "a")
     assert given.holders.tolist() == [[True, False]]
-
-
-def test_a_document_is_bounded_in_sentences_and_their_length() -> None:
-    text = " ".join(["It ran."] * 200) + " " + "x" * 5000
-    found = document_sentences(text)
-    assert len(found) == MAX_SENTENCES
-    assert max(map(len, document_sentences("y" * 5000))) == MAX_SENTENCE_CHARACTERS
 
 
 def test_no_documents() -> None:
