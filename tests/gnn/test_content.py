@@ -37,7 +37,7 @@ def test_a_document_that_repeats_the_question_shows_it() -> None:
     assert echo["question_run"] == 1.0
     assert echo["question_bigrams"] == 1.0
     assert echo["question_words"] == 1.0
-    assert echo["question_share"] > plain["question_share"]
+    assert echo["question_share"] > plain_["question_share"]
     assert 0.0 < plain_["question_run"] < 1.0
     assert other["question_run"] < plain_["question_run"]
     assert echo["question_share"] > 0.5
