@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from aggregator.aggregator import Aggregator
 from aggregator.answer import Answer
 from aggregator.config import StageSpec
