@@ -3,7 +3,8 @@
 The paper trains Mistral-7B by online DPO on pairs ranked by three rewards. Here the same rewards choose
 the best of n paraphrases; with rules as the writer, or a language model as small as the embedded one,
 that is a smaller attack than the paper's, and tables that use it call it AdvRAGgen-lite. What is our
-choice: the weights (1 each), and ROUGE-L's recall instead of its F-measure for the third reward, since
+choice: the weights (to be retrieved counts twice: at equal weights most paraphrases stay out of reach
+of the question; copying counts half), and ROUGE-L's recall instead of its F-measure for the third reward, since
 the F-measure of a ten-word question in a hundred-word document stays small even where it was copied.
 One embedder serves both similarities; the paper has a second one for meaning.
 """
@@ -30,8 +31,8 @@ class RewardWeights(StrictModel):
     """Weights of the rewards: `meaning` kept, `retrieval`, and `copying` the question (taken off)."""
 
     meaning: float = Field(default=1.0, ge=0.0)
-    retrieval: float = Field(default=1.0, ge=0.0)
-    copying: float = Field(default=1.0, ge=0.0)
+    retrieval: float = Field(default=2.0, ge=0.0)
+    copying: float = Field(default=0.5, ge=0.0)
 
 
 @dataclass(frozen=True, slots=True)

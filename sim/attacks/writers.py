@@ -39,14 +39,14 @@ class Writer(Protocol):
 
 
 class RuleWriter:
-    """Keeps a draw of the document's sentences and leads into them with the question's content words.
+    """Keeps a draw of the document's sentences and talks of the question's content words around them.
 
-    The words come in a drawn order and in frames of other words, so that no run of the question is
-    copied. Each draw decides how many sentences stay (three in five at least), whether a bridge follows
-    later on, and the frames.
+    The words come as two runs of the question, either first, in frames of other words, so that the
+    question is not copied as a whole. Each draw decides how many sentences stay (half at least), how
+    many bridges follow the opening (up to three) and where, and the frames.
     """
 
-    identity = "rules/v1"
+    identity = "rules/v2"
 
     def write(self, question: str, document: str, n: int, rng: np.random.Generator) -> list[str]:
         """Exactly `n` texts; equal ones may occur."""
@@ -55,19 +55,19 @@ class RuleWriter:
         return [self._one(topic, told, rng) for _ in range(n)]
 
     def _one(self, topic: list[str], told: list[str], rng: np.random.Generator) -> str:
-        share = rng.uniform(0.6, 1.0)
+        share = rng.uniform(0.5, 1.0)
         kept = np.sort(rng.choice(len(told), size=max(1, round(share * len(told))), replace=False))
         body = [told[i] for i in kept]
         lead = self._frame(_OPENINGS, topic, rng)
-        if rng.random() < 0.5 and len(body) > 1:
-            place = int(rng.integers(1, len(body)))
-            body.insert(place, self._frame(_BRIDGES, topic, rng))
+        for _ in range(int(rng.integers(0, 4))):
+            body.insert(int(rng.integers(0, len(body) + 1)), self._frame(_BRIDGES, topic, rng))
         return " ".join([lead, *body])
 
     def _frame(self, frames: tuple[str, ...], topic: list[str], rng: np.random.Generator) -> str:
-        drawn = [topic[i] for i in rng.permutation(len(topic))]
-        half = max(1, len(drawn) // 2)
-        first, second = " ".join(drawn[:half]), " ".join(drawn[half:] or drawn[:1])
+        cut = int(rng.integers(1, len(topic))) if len(topic) > 1 else 1
+        first, second = " ".join(topic[:cut]), " ".join(topic[cut:] or topic)
+        if rng.random() < 0.5:
+            first, second = second, first
         return frames[int(rng.integers(len(frames)))].format(first, second)
 
 

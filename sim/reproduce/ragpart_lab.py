@@ -38,7 +38,8 @@ class LabSettings(StrictModel):
     """`--set KEY=VALUE` of these tables.
 
     `p`: documents retrieved. `alpha`: RAGMask examines alpha * p. `fragments`, `segment`, `delta`,
-    `mode`: as the defenses have them. `per_question`: irrelevant documents made adversarial.
+    `mode`: as the defenses have them. `per_question`: irrelevant documents made adversarial, of at
+    least `min_words` words.
     `iterations`, `candidates`, `tokens`: HotFlip's. `stop_at`: HotFlip stops at this cosine.
     `samples`: AdvRAGgen's paraphrases per document. `retriever`: whose published figures stand beside.
     """
@@ -50,11 +51,12 @@ class LabSettings(StrictModel):
     delta: float = Field(default=0.01, ge=0.0)
     mode: Mode = Mode.EXACT
     per_question: int = Field(default=3, ge=1)
+    min_words: int = Field(default=50, ge=0)
     iterations: int = Field(default=8, ge=1)
     candidates: int = Field(default=16, ge=1)
     tokens: int | None = Field(default=None, ge=1, le=128)
     stop_at: float = Field(default=0.8, gt=0.0, le=1.0)
-    samples: int = Field(default=12, ge=1)
+    samples: int = Field(default=16, ge=1)
     retriever: Literal["contriever", "ance", "me5", "gte-large"] = "contriever"
 
 
@@ -108,6 +110,7 @@ class Lab:
             chosen.seed,
             n_documents=self.n_documents,
             per_question=self.settings.per_question,
+            min_words=self.settings.min_words,
         )
 
     @property

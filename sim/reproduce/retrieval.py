@@ -1,11 +1,12 @@
 """Retrieval under attack: is a gold document found (SR), is a poison found (ASR)? (RAGPart paper, section 4)
 
 For each question three irrelevant documents are made adversarial and take their originals' places.
-They are drawn at random from those no more similar to the question than the median document: among the
-paper's millions a random document has nothing to do with a question, among some thousand it may. The
-poisons of all questions stand in the corpus together. A question counts for the ASR if one of its own
-poisons is among its top p (another question's may be there by chance), for the SR if one of its gold
-documents is.
+They are drawn at random from those no more similar to the question than the median document (among the
+paper's millions a random document has nothing to do with a question, among some thousand it may), and of
+at least `min_words` words (the paper's passages have 79 on average; in a document hardly longer than the
+question a poison fills more fragments than any vote can outweigh). The poisons of all questions stand in
+the corpus together. A question counts for the ASR if one of its own poisons is among its top p
+(another's may be there by chance), for the SR if one of its gold documents is.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def set_scene(
     *,
     n_documents: int | None = None,
     per_question: int = 3,
+    min_words: int = 50,
 ) -> Scene:
     """Questions with a gold document, and the corpus (its first `n_documents` and all gold ones).
 
@@ -91,6 +93,7 @@ def set_scene(
     rows = {document.doc_id: i for i, document in enumerate(documents)}
     texts = tuple(f"{d.title.strip()}. {d.text}" if d.title.strip() else d.text for d in documents)
     vectors = embedder.embed(texts)
+    long = [len(text.split()) >= min_words for text in texts]
     taken = {rows[doc_id] for doc_id in gold_ids}
     asked = []
     for question in judged:
@@ -98,11 +101,12 @@ def set_scene(
         similarity = vectors @ vector
         far = np.flatnonzero(similarity <= np.median(similarity))
         rng = generator(seed, "irrelevant", corpus.name, question.query_id)
-        drawn = [int(row) for row in rng.permutation(far) if row not in taken][:per_question]
+        usable = [int(row) for row in rng.permutation(far) if long[row] and row not in taken]
+        drawn = usable[:per_question]
         if len(drawn) < per_question:
             raise DataError(
                 f"{corpus.name}: {len(documents)} documents are too few for {per_question} irrelevant ones a "
-                f"question and {len(judged)} questions"
+                f"question ({len(judged)} questions, at least {min_words} words)"
             )
         taken.update(drawn)
         gold = frozenset(rows[doc_id] for doc_id in corpus.qrels[question.query_id])
