@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from aggregator.aggregator import Aggregator
 from aggregator.answer import Answer
@@ -88,8 +87,6 @@ class ArmRun:
         self._settling = [
             place.stage for place in stages.pipeline.stages if isinstance(place.stage, SettlingStage)
         ]
-        placed: tuple[Any, ...] = (*stages.guards, *stages.pipeline.stages, *stages.auditors)
-        self._stages = tuple(place.stage for place in placed)
         self._top_k = config.top_k
         self._aggregator = Aggregator(
             None,
@@ -115,30 +112,16 @@ class ArmRun:
         for stage in self._settling:
             stage.begin_warmup()
 
-    def end_warmup(self) -> None:
-        """Tell them that the clean rounds are over."""
-        for stage in self._settling:
-            stage.end_warmup()
-
-    def begin_warm_up(self) -> None:
-        """Tell stages that choose something on clean rounds that these come now."""
-        self._tell("begin_warmup")
-
     def learn(self, question: str, gathered: Gathered) -> None:
         """Judge a clean round without reading an answer from it."""
         documents = [document for reply in gathered.replies for document in reply.documents]
         if documents:
             self._aggregator.verify(question, documents, learn=True)
 
-    def end_warm_up(self) -> None:
-        """Tell stages that the clean rounds are over."""
-        self._tell("end_warmup")
-
-    def _tell(self, event: str) -> None:
-        for stage in self._stages:
-            listener = getattr(stage, event, None)
-            if listener is not None:
-                listener()
+    def end_warmup(self) -> None:
+        """Tell them that the clean rounds are over."""
+        for stage in self._settling:
+            stage.end_warmup()
 
     def close(self) -> None:
         """Close the reputation."""

@@ -130,7 +130,7 @@ def run(
         typer.Option(metavar="NAME", help="How sources search: dense [default], bm25, hybrid."),
     ] = None,
     deadline: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time that sources have for an answer [5].")
+        float | None, typer.Option(metavar="SECONDS", help="Time that sources have for an answer [30].")
     ] = None,
     ray_address: Annotated[
         str | None, typer.Option(metavar="ADDR", help="Ray cluster to join; without, one is started here.")

@@ -109,7 +109,7 @@ class TrialRun:
         if not runs or not self._trial.warmup:
             return
         for run in runs:
-            run.begin_warm_up()
+            run.begin_warmup()
         with counting(report, "warming up", len(self._trial.warmup)):
             for i, question in enumerate(self._trial.warmup):
                 name = request_id(self._trial.number, "warmup", str(i))
@@ -118,7 +118,7 @@ class TrialRun:
                     run.learn(question.text, gathered)
                 report.advance()
         for run in runs:
-            run.end_warm_up()
+            run.end_warmup()
 
     def _round(self, case: Case, runs: Sequence[ArmRun]) -> dict[str, RoundRecord]:
         gathered: dict[bool, Gathered] = {}
