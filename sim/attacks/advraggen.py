@@ -4,8 +4,9 @@ The paper trains Mistral-7B by online DPO on pairs ranked by three rewards. Here
 the best of n paraphrases; with rules as the writer, or a language model as small as the embedded one,
 that is a smaller attack than the paper's, and tables that use it call it AdvRAGgen-lite. What is our
 choice: the weights (to be retrieved counts twice: at equal weights most paraphrases stay out of reach
-of the question; copying counts half), and ROUGE-L's recall instead of its F-measure for the third reward, since
-the F-measure of a ten-word question in a hundred-word document stays small even where it was copied.
+of the question; copying counts half), and ROUGE-L's recall instead of its F-measure for the third
+reward, since the F-measure of a ten-word question in a hundred-word document stays small even where it
+was copied.
 One embedder serves both similarities; the paper has a second one for meaning.
 """
 

@@ -28,6 +28,14 @@ _SYSTEM = (
 )
 
 
+def writing_prompt(question: str, document: str) -> list[Message]:
+    """What a language model is asked to write."""
+    return [
+        Message("system", _SYSTEM),
+        Message("user", f"Topic: {question}\n\nPassage: {document}\n\nRewritten passage:"),
+    ]
+
+
 class Writer(Protocol):
     """Writes paraphrases of a document that lean towards a question; `identity` names how."""
 
@@ -87,10 +95,7 @@ class LLMWriter:
 
     def write(self, question: str, document: str, n: int, rng: np.random.Generator) -> list[str]:
         """Raises `LLMError` where every completion failed."""
-        prompt = [
-            Message("system", _SYSTEM),
-            Message("user", f"Topic: {question}\n\nPassage: {document}\n\nRewritten passage:"),
-        ]
+        prompt = writing_prompt(question, document)
         found: list[str] = []
         failure: LLMError | None = None
         for _ in range(n):
