@@ -79,12 +79,13 @@ class SourceActor:
 
     def load(self, documents: Sequence[Document], vectors: NDArray[np.float32], orders: Any) -> int:
         """Serve `documents` with their `vectors` (n, d) under `orders` from now on; returns n."""
-        from sim.simulated_source import SimulatedSource
+        from sim.simulated_source import SimulatedSource, simulated_gate
         from source_node.node import SourceNode
 
         # a copy, so that the object store may free its own
         own = np.array(vectors, dtype=np.float32)
-        node = SourceNode(self._source_id, documents, own, self._embedder, self._retriever)
+        gate = simulated_gate(self._source_id, orders.seed)
+        node = SourceNode(self._source_id, documents, own, self._embedder, self._retriever, privacy=gate)
         self._seat.holder = SimulatedSource(node, orders)
         return len(documents)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from aggregator.aggregator import Aggregator
+from aggregator.aggregator import Aggregator, Prepared
 from aggregator.answer import Answer
 from aggregator.config import StageSpec
 from aggregator.fan_out import Gathered
+from aggregator.policies import open_policy, split
 from aggregator.reputation import Reputation
 from aggregator.stages import build_stages
 from core.embedding.base import Embedder
@@ -17,6 +19,17 @@ from core.llm import LLM
 from core.reader import Reader
 from core.stage import Resources, SettlingStage
 from sim.config import SINGLE_SOURCE, RunConfig
+
+if TYPE_CHECKING:
+    from aggregator.orchestration import Orchestrator
+
+
+class Settling(Protocol):
+    """What learns from clean rounds: a stage, or the orchestrator of stages."""
+
+    def begin_warmup(self) -> None: ...
+
+    def end_warmup(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +96,18 @@ class ArmRun:
         self.arm = arm
         self.reputation = Reputation(reputation)
         resources = Resources(embedder=embedder, llm=llm, seed=seed, cache_dir=str(cache_dir))
-        stages = build_stages(stage_specs(config) if arm.defended else (), resources, self.reputation)
-        self._settling = [
+        self.now = 0.0  # of the users' clock, for orchestrated defenses
+        floor, policy = split(stage_specs(config) if arm.defended else ())
+        stages = build_stages(floor, resources, self.reputation)
+        self._orchestrator: Orchestrator | None = None
+        self._settling: list[Settling] = [
             place.stage for place in stages.pipeline.stages if isinstance(place.stage, SettlingStage)
         ]
+        if policy is not None:
+            self._orchestrator = open_policy(
+                policy, resources, self.reputation, floor=floor, clock=lambda: self.now
+            )
+            self._settling.append(self._orchestrator)
         self._top_k = config.top_k
         self._aggregator = Aggregator(
             None,
@@ -99,13 +120,40 @@ class ArmRun:
             reader_k=config.reader_k,
             all_filtered=config.all_filtered,
             seed=seed,
+            orchestrator=self._orchestrator,
         )
 
-    def ask(self, question: str, request_id: str, options: Sequence[str], gathered: Gathered) -> Answer:
-        """The arm's answer to `question` from what was gathered."""
+    def ask(
+        self,
+        question: str,
+        request_id: str,
+        options: Sequence[str],
+        gathered: Prepared,
+        user_id: str = "",
+    ) -> Answer:
+        """The arm's answer to `question` from what was gathered, or is then gathered."""
         return self._aggregator.ask(
-            question, top_k=self._top_k, request_id=request_id, options=options, gathered=gathered
+            question,
+            top_k=self._top_k,
+            request_id=request_id,
+            user_id=user_id,
+            options=options,
+            gathered=gathered,
         )
+
+    def trust(self) -> dict[str, float]:
+        """What is thought of each user; empty where nobody keeps account."""
+        if self._orchestrator is None:
+            return {}
+        return {record.user_id: record.score for record in self._orchestrator.trust.listing()}
+
+    def resume_users(self, trust: Mapping[str, float], asked: Sequence[tuple[float, str, str]]) -> None:
+        """Go on with what was thought of the users and what they `asked` (time, user, text) before."""
+        if self._orchestrator is not None:
+            for user, score in trust.items():
+                self._orchestrator.trust.put(user, score)
+            for time, user, text in asked:
+                self._orchestrator.history.observe(user, text, time)
 
     def begin_warmup(self) -> None:
         """Tell stages that settle on clean rounds that those begin."""
@@ -129,13 +177,19 @@ class ArmRun:
 
 
 def stage_specs(config: RunConfig) -> tuple[StageSpec, ...]:
-    """The chosen stages with their settings; `checkpoint` goes to `scr`."""
+    """The chosen stages with their settings; `checkpoint` goes to `scr`.
+
+    `targeted` without a setting is aimed at what the run does: poisoning sources, or else probing users.
+    """
     specs = []
     for name in config.stage_names:
         settings = config.stages.get(name)
         spec = StageSpec(name=name, **(settings.model_dump() if settings is not None else {}))
         if name == "scr" and config.checkpoint is not None:
             spec = spec.model_copy(update={"options": {"checkpoint": str(config.checkpoint), **spec.options}})
+        if name == "targeted":
+            against = "poisoning" if config.attacked else "membership"
+            spec = spec.model_copy(update={"options": {"against": (against,), **spec.options}})
         specs.append(spec)
     return tuple(specs)
 

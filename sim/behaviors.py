@@ -1,4 +1,4 @@
-"""When malicious sources attack, and under which name they appear.
+"""When malicious sources attack, under which name they appear, and whether a user probes as well.
 
 A behaviour sees only the number of the round (from 0, warm-up rounds not counted) and the source's own
 name; `SPEC` is a name or `name:N` with the one number that the behaviour takes.
@@ -20,6 +20,9 @@ BEHAVIORS = Registry(
         "on-off": "sim.behaviors:OnOff",
         "whitewashing": "sim.behaviors:Whitewashing",
         "duplicate-flood": "sim.behaviors:DuplicateFlood",
+        "slow-burn": "sim.behaviors:SlowBurn",
+        "burst": "sim.behaviors:Burst",
+        "multi-vector": "sim.behaviors:MultiVector",
     },
     extra="sim",
 )
@@ -87,6 +90,29 @@ class DuplicateFlood(Steady):
     """Attacks always, its first attack text copied into every slot of the reply."""
 
     flood: ClassVar[bool] = True
+
+
+class SlowBurn(Steady):
+    """An attacker among the users spreads probes thinly; malicious sources attack in every round."""
+
+    stream: ClassVar[str] = "slow-burn"
+
+
+class Burst(Steady):
+    """An attacker among the users probes at machine speed once; malicious sources attack in every round."""
+
+    stream: ClassVar[str] = "burst"
+
+
+class MultiVector(Steady):
+    """An attacker among the users probes in every other query; malicious sources attack in every round."""
+
+    stream: ClassVar[str] = "multi-vector"
+
+
+def stream_of(behavior: Behavior) -> str:
+    """The stream of queries (`sim.traffic.STREAMS`) that `behavior` brings; "" for none."""
+    return str(getattr(behavior, "stream", ""))
 
 
 def open_behavior(spec: str = "steady") -> Behavior:

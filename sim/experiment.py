@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from aggregator.llm import open_llm
+from aggregator.policies import POLICIES, open_policy, split
 from aggregator.readers import READERS, open_reader
 from aggregator.reputation import Reputation
 from aggregator.stages import STAGES, build_stages
@@ -34,6 +35,7 @@ from sim.metrics import summarise
 from sim.output import RunFolder
 from sim.partition import cluster_labels
 from sim.progress import Progress, open_progress
+from sim.query_streams import summarise_traffic
 from sim.round_record import RoundRecord
 from sim.rounds import CLUSTERS, share_warning, source_names
 from sim.trial import plan_trial
@@ -104,7 +106,9 @@ def _run(config: RunConfig, report: Progress, fresh: bool) -> RunResult:
             report.say(f"{folder.done} of {total} rounds are in {config.out} already")
         if folder.done < total:
             _ask_all(config, corpus, questions, arms, folder, report)
-        metrics = summarise(folder.rounds[main.name], config.as_json(), config.stage_names, main.attacked)
+        rounds = folder.rounds[main.name]
+        stages = [name for name in config.stage_names if name not in POLICIES]
+        metrics = summarise(rounds, config.as_json(), stages, main.attacked)
         comparison = compare(
             [(arm, folder.rounds[arm.name]) for arm in arms],
             seed=config.seed,
@@ -116,6 +120,8 @@ def _run(config: RunConfig, report: Progress, fresh: bool) -> RunResult:
         )
         folder.write("metrics.json", metrics)
         folder.write("comparison.json", comparison.as_json())
+        if any(record.probes for record in rounds):
+            folder.write("traffic.json", summarise_traffic(config.behavior, rounds))
         folder.finish()
         return RunResult(config, metrics, comparison, tuple(folder.rounds[main.name]))
     finally:
@@ -180,7 +186,8 @@ def _check_names(config: RunConfig) -> Any:
     ATTACKS.get(config.attack)
     open_behavior(config.behavior)
     for name in config.stage_names:
-        STAGES.get(name)
+        if name not in POLICIES:
+            STAGES.get(name)
     EMBEDDERS.get(config.embedder.partition(":")[0])
     RETRIEVERS.get(config.retriever)
     if config.checkpoint is not None and not config.checkpoint.is_file():
@@ -192,7 +199,10 @@ def _try_stages(config: RunConfig) -> None:
     """Make every stage once, so that a wrong option is told before anything is started."""
     embedder = open_embedder(config.embedder, memory_only=True)  # its model is not loaded by this
     resources = Resources(embedder=embedder, llm=_open_llm(config), seed=config.seed)
-    build_stages(stage_specs(config), resources, Reputation())
+    floor, policy = split(stage_specs(config))
+    build_stages(floor, resources, Reputation())
+    if policy is not None:
+        open_policy(policy, resources, Reputation(), floor=floor).close()
 
 
 def _open_llm(config: RunConfig) -> LLM | None:

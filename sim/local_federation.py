@@ -22,9 +22,9 @@ from sim.corpora.records import Question
 from sim.labels import Labeller
 from sim.partition import partition
 from sim.rounds import PreparedCorpus, place_malicious, source_names
-from sim.simulated_source import SimulatedSource
+from sim.simulated_source import SimulatedSource, simulated_gate
 from source_node.node import SourceNode
-from source_node.privacy import MECHANISMS, PrivacyGate, PrivacyPolicy
+from source_node.privacy import PrivacyGate, PrivacyPolicy
 
 
 class LocalFederation:
@@ -81,7 +81,6 @@ class LocalFederation:
             derive_seed(seed, "attack"),
             shared=shared,
         )
-        policy = privacy or PrivacyPolicy(mechanisms=tuple(MECHANISMS), max_epsilon=1e9, budget=1e9)
         self._nodes = [
             SimulatedSource(
                 SourceNode(
@@ -89,7 +88,9 @@ class LocalFederation:
                     [corpus.documents[int(i)] for i in held],
                     prepared.vectors[held],
                     embedder,
-                    privacy=PrivacyGate(policy, seed=derive_seed(seed, "privacy", source)),
+                    privacy=simulated_gate(source, seed)
+                    if privacy is None
+                    else PrivacyGate(privacy, seed=seed),
                 ),
                 schedule[source],
             )

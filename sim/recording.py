@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from aggregator.answer import Answer
 from aggregator.fan_out import Gathered
@@ -12,9 +13,11 @@ from core.verdict import Verdict
 from sim.arms import Arm
 from sim.labels import Label
 from sim.metrics import STEPS
-from sim.round_record import Failure, ReturnedDocument, RoundRecord, StageVerdict, finite
+from sim.round_record import Failure, ProbeRecord, ReturnedDocument, RoundRecord, StageVerdict, finite
 from sim.scoring import score_answer
 from sim.trial import Case
+
+_NOBODY: Mapping[str, float] = MappingProxyType({})
 
 
 def record_round(
@@ -30,6 +33,8 @@ def record_round(
     *,
     forced_choice: bool,
     tampers: bool,
+    probes: tuple[ProbeRecord, ...] = (),
+    trust: Mapping[str, float] = _NOBODY,
 ) -> RoundRecord:
     """The record of one round of `arm`.
 
@@ -40,6 +45,8 @@ def record_round(
         before, after: reliability of every source around the round.
         forced_choice: whether the reader chose among given answers.
         tampers: whether the attack alters documents instead of pushing an answer.
+        probes: what an attacker among the users asked since the round before.
+        trust: what is thought of the users after the round.
     """
     attacked = arm.attacked and case.active
     outcome = score_answer(
@@ -74,6 +81,9 @@ def record_round(
         reliability_before=dict(before),
         reliability_after=dict(after),
         latency_ms={step: _rounded(answer.latencies.get(step)) for step in STEPS},
+        plan=tuple(one["explained"] for one in answer.orchestration.get("passes", ())),
+        probes=probes,
+        trust=dict(trust),
     )
 
 

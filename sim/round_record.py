@@ -61,9 +61,30 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbeRecord:
+    """One query of the attacker (also a harmless one) and what it got.
+
+    `privacy`: the mechanism that the sources were asked for, "" for none. `withheld`: documents hidden
+    because the query quotes them. `span`: longest run of words that the answer shares with a document.
+    """
+
+    kind: str
+    query: str
+    refused: bool
+    privacy: str
+    withheld: int
+    masked: bool
+    span: int
+    trust: float | None
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+
+@dataclass(frozen=True, slots=True)
 class RoundRecord:
     """Everything that one question of one trial came to, for one arm.
 
+    `plan` explains the defenses chosen in each pass where they are orchestrated; `probes` are the queries
+    of an attacker among the users since the round before, and `trust` what is thought of the users then.
     `n_gold` is the number of documents that qrels name for the question, None without qrels.
     `latency_ms` (fan_out, verify, stages, read, total) is all that may differ between two equal runs.
     """
@@ -91,6 +112,9 @@ class RoundRecord:
     reliability_before: Mapping[str, float]
     reliability_after: Mapping[str, float]
     latency_ms: Mapping[str, float | None]
+    plan: tuple[str, ...] = ()
+    probes: tuple[ProbeRecord, ...] = ()
+    trust: Mapping[str, float] = field(default_factory=dict)
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 

@@ -6,11 +6,15 @@ It has the face of the node (`retrieve`, `describe`), so that the same gRPC serv
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from core.records import NodeDescription, PrivacyRequest, Query, RetrievedDocument, SourceReply
+from core.seeding import derive_seed
 from sim.attacks.schedule import Order, SourceOrders
 from sim.attacks.wording import Wording
+
+if TYPE_CHECKING:
+    from source_node.privacy import PrivacyGate
 
 COPY_MARK = "~"
 
@@ -87,3 +91,11 @@ def _flood(document: RetrievedDocument, top_k: int) -> list[RetrievedDocument]:
         replace(document, doc_id=f"{document.doc_id}{COPY_MARK}{i}" if i else document.doc_id, rank=i + 1)
         for i in range(top_k)
     ]
+
+
+def simulated_gate(source_id: str, seed: int) -> PrivacyGate:
+    """A privacy gate for experiments: every mechanism at any ε, nobody pays, draws descend from `seed`."""
+    from source_node.privacy import MECHANISMS, PrivacyGate, PrivacyPolicy
+
+    policy = PrivacyPolicy(mechanisms=tuple(MECHANISMS), max_epsilon=1e9, budget=1e9)
+    return PrivacyGate(policy, seed=derive_seed(seed, "privacy", source_id))

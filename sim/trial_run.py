@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from aggregator.fan_out import FanOut, Gathered
 from core.embedding.base import Embedder
 from core.llm import LLM
 from core.paths import cache_dir
 from core.reader import Reader
-from core.records import Query
+from core.records import PrivacyRequest, Query
 from core.seeding import derive_seed
 from sim.arms import Arm, ArmRun, only
+from sim.behaviors import open_behavior, stream_of
 from sim.config import RunConfig
 from sim.corpora import Corpus
 from sim.output import RunFolder
 from sim.progress import Progress, counting
+from sim.query_streams import ATTACKER, HONEST, QueryStream, record_probe
 from sim.recording import record_round
-from sim.round_record import RoundRecord
+from sim.round_record import ProbeRecord, RoundRecord
 from sim.trial import Case, Trial, request_id, tampers
 
 
@@ -71,6 +74,12 @@ class TrialRun:
         self._llm = llm
         self._folder = folder
         self._tampers = tampers(config.attack)
+        behavior = stream_of(open_behavior(config.behavior))
+        self._stream = (
+            QueryStream(behavior, corpus, len(trial.cases), derive_seed(trial.seed, "stream"))
+            if behavior
+            else None
+        )
         self.done = folder.done - trial.number * len(trial.cases)
 
     def work(self, arms: Sequence[Arm], report: Progress) -> None:
@@ -102,7 +111,15 @@ class TrialRun:
             else:
                 self._folder.forget(arm.name, self._trial.number)
         seed = derive_seed(self._trial.seed, "aggregator")
-        return ArmRun(arm, self._config, self._embedder, self._reader, self._llm, path, seed, cache_dir())
+        run = ArmRun(arm, self._config, self._embedder, self._reader, self._llm, path, seed, cache_dir())
+        if self.done and self._stream is not None:
+            asked = [
+                (event.time, event.user_id, event.text)
+                for case in self._trial.cases[: self.done]
+                for event in (*self._stream.before(case.index), self._stream.asked(case))
+            ]
+            run.resume_users(self._folder.rounds[arm.name][-1].trust, asked)
+        return run
 
     def _warm_up(self, runs: Sequence[ArmRun], report: Progress) -> None:
         """Clean rounds on which reputations and thresholds settle; nothing of them is counted."""
@@ -130,27 +147,57 @@ class TrialRun:
     def _one(self, case: Case, run: ArmRun, gathered: Gathered) -> RoundRecord:
         arm = run.arm
         names = case.names if arm.attacked else {source: source for source in case.names}
-        if arm.single:
-            gathered = only(gathered, names[self._trial.lone])
-        before = run.reputation.reliability(names.values())
         name = case.attack_id if arm.attacked else case.clean_id
-        answer = run.ask(case.question.text, name, case.options, gathered)
+        probes = self._probe(case, run)
+        given = [self._share(gathered, run, names)]
+
+        def prepared(privacy: PrivacyRequest | None) -> Gathered:
+            if privacy is not None:  # a plan asks again; everybody else reads what all were told
+                again = self._gather(case.question.text, name, case.names if arm.attacked else {}, privacy)
+                given[0] = self._share(again, run, names)
+            return given[0]
+
+        user = ""
+        if self._stream is not None:
+            user, run.now = HONEST, self._stream.time(case.index)
+        before = run.reputation.reliability(names.values())
+        answer = run.ask(case.question.text, name, case.options, prepared, user)
         return record_round(
             self._trial.number,
             case,
             arm,
             answer,
-            gathered,
-            self._trial.labels(gathered.replies, case, arm.attacked and self._config.attacked),
+            given[0],
+            self._trial.labels(given[0].replies, case, arm.attacked and self._config.attacked),
             frozenset(self._corpus.qrels.get(case.question.query_id, ())),
             before,
             run.reputation.reliability(names.values()),
             forced_choice=self._reader.forced_choice,
             tampers=self._tampers,
+            probes=probes,
+            trust=run.trust() if self._stream is not None else {},
         )
 
-    def _gather(self, question: str, name: str, names: Mapping[str, str]) -> Gathered:
-        return self._dialer.fan_out(names).gather(Query(question, name), self._config.top_k)
+    def _probe(self, case: Case, run: ArmRun) -> tuple[ProbeRecord, ...]:
+        """Ask what the attacker among the users asks before this question."""
+        found = []
+        for number, event in enumerate(self._stream.before(case.index) if self._stream is not None else ()):
+            name = request_id(self._trial.number, f"probe/{case.index}", str(number))
+            run.now = event.time
+            options = ("yes", "no") if self._reader.forced_choice else ()
+            gather = partial(self._gather, event.text, name, {})
+            answer = run.ask(event.text, name, options, gather, ATTACKER)
+            found.append(record_probe(event, answer, run.trust().get(ATTACKER)))
+        return tuple(found)
+
+    def _share(self, gathered: Gathered, run: ArmRun, names: Mapping[str, str]) -> Gathered:
+        """What of `gathered` the arm reads."""
+        return only(gathered, names[self._trial.lone]) if run.arm.single else gathered
+
+    def _gather(
+        self, question: str, name: str, names: Mapping[str, str], privacy: PrivacyRequest | None = None
+    ) -> Gathered:
+        return self._dialer.fan_out(names).gather(Query(question, name), self._config.top_k, privacy)
 
 
 def _note(records: Iterable[RoundRecord]) -> str:

@@ -131,6 +131,16 @@ class TrustStore:
                 raise StoreError(f"{self._where}: trust cannot be stored ({error})") from None
         return float(row[0])
 
+    def put(self, user_id: str, score: float) -> None:
+        """Set the score of `user_id`, in [0,1], as if it had been reached: for a run that goes on."""
+        with self._lock:
+            self._db.execute(
+                "INSERT INTO trust VALUES (?, ?, 0, 0, ?)"
+                " ON CONFLICT (user_id) DO UPDATE SET score = excluded.score",
+                (user_id, min(1.0, max(0.0, score)), self._clock()),
+            )
+            (self._size,) = self._db.execute("SELECT count(*) FROM trust").fetchone()
+
     def listing(self, limit: int = 100, worst_first: bool = True) -> list[TrustRecord]:
         """Up to `limit` users, least trusted first (or most trusted first)."""
         columns = "SELECT user_id, score, questions, suspicious, updated FROM trust ORDER BY score"
