@@ -48,9 +48,9 @@ _LEAN = {
 def ray_session(address: str | None, object_store_mb: int) -> Iterator[bool]:
     """Ray, started on this machine (None) or joined at `address`; ended or left at the end.
 
-    A local cluster binds loopback only, takes a random token from whoever connects, keeps its files
-    in a folder of its own and shares nothing with other clusters on the machine. Where the program
-    already holds a connection to Ray, that is used and left alone. Yields whether the cluster is local.
+    A local cluster asks for a random token of this run, keeps its files in a folder of its own and
+    shares nothing with other clusters on the machine. Where the program already holds a connection to
+    Ray, that is used and left alone. Yields whether the cluster is local.
 
     Raises:
         MissingPackageError: Ray is not installed.
@@ -68,6 +68,7 @@ def ray_session(address: str | None, object_store_mb: int) -> Iterator[bool]:
         yield address is None
         return
     with ExitStack() as stack:
+        stack.enter_context(_silent_about_workers())
         stack.callback(ray.shutdown)
         if address is None:
             folder = tempfile.mkdtemp(prefix="scr-ray-", dir=_short_temporary_folder())
@@ -92,7 +93,6 @@ def _start_here(folder: str, object_store_mb: int) -> None:
                 log_to_driver=False,
                 logging_level="ERROR",
                 _temp_dir=folder,
-                _node_ip_address="127.0.0.1",
             )
         except Exception as error:  # Ray raises bare Exceptions where a process of its own is late
             ray.shutdown()
@@ -101,6 +101,21 @@ def _start_here(folder: str, object_store_mb: int) -> None:
                 raise ScrError(f"Ray did not start on this machine: {reason}") from error
         else:
             return
+
+
+@contextmanager
+def _silent_about_workers() -> Iterator[None]:
+    """Keep Ray's remarks on worker processes (many started, one died) off stdout, which holds results.
+
+    They come whatever `log_to_driver` says; what matters of them shows as failures in the rounds.
+    """
+    from ray._private import worker
+
+    worker._worker_logs_enabled = False
+    try:
+        yield
+    finally:
+        worker._worker_logs_enabled = True
 
 
 def _join(address: str) -> None:
