@@ -24,12 +24,13 @@ class QuotationGuardConfig(StrictModel):
     """Shares in (0,1] from which a document counts as quoted.
 
     `of_document`: share of the document's five-word runs that the question holds; `of_query`: share of
-    the question's runs that the document holds, for questions of at least `long_query` words.
+    the question's runs that the document holds. A question of fewer than `long_query` words is no
+    quotation: a planted text may well hold all of it.
     """
 
     of_document: float = Field(default=0.25, gt=0, le=1)
     of_query: float = Field(default=0.3, gt=0, le=1)
-    long_query: int = Field(default=30, ge=_PIECE)
+    long_query: int = Field(default=20, ge=_PIECE)
 
 
 class QuotationGuardStage:
@@ -54,7 +55,7 @@ class QuotationGuardStage:
         shares = [quoted_shares(pieces, document.text) for document in given.documents]
         long = len(asked) >= self.config.long_query
         kept = [
-            of_document < self.config.of_document and not (long and of_query >= self.config.of_query)
+            not long or (of_document < self.config.of_document and of_query < self.config.of_query)
             for of_document, of_query in shares
         ]
         evidence = [{"of_document": d, "of_query": q} for d, q in shares]

@@ -35,7 +35,7 @@ _UNIT = {
     "drop_off": 0.05,
     "tightness": 0.05,
     "question_echo": 0.2,
-    "quoted": 0.1,
+    "quoted": 0.25,
     "credibility_spread": 0.05,
     "disagreement": 0.1,
 }

@@ -26,7 +26,7 @@ _TOP = 10  # best documents whose text is compared with the query
 _TOP_LONG = 4  # the same for a long query, which costs more per document
 _NEIGHBOURHOOD = 20  # best documents whose geometry is measured
 _PIECE = 5  # words in a run that counts as quoted
-_LONG_QUERY = 30  # words from which a query may be a quotation; a shorter one is a question
+_LONG_QUERY = 20  # words from which a query may be a quotation; a shorter one is a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class RetrievalSignals:
     `dispersion`: M_DIS, mean over dimensions of the variance of the best vectors; `drop_off`: M_DRP,
     best minus k-th best own similarity; `tightness`: largest mean cosine of a document to its two
     nearest neighbours, [-1,1]; `question_echo`: largest share of the question's trigrams that one
-    document holds, [0,1]; `quoted`: largest share of one document that the query quotes, or of a long
-    query that is a quotation of one document, [0,1];
+    document holds, [0,1]; `quoted`: how much a long query (20 words) quotes one document and no other, as a
+    share of the document or of the query, [0,1], 0 for a short one;
     `credibility_spread`: standard deviation of the verifier's credibilities; `disagreement`: largest
     difference of two sources' mean credibility, [0,1].
     """
@@ -190,19 +190,20 @@ def _echoes(question: str, documents: Sequence[Candidate]) -> tuple[float, float
     trigrams, pieces = _runs(asked, 3), _runs(asked, _PIECE)
     if not trigrams:
         return 0.0, 0.0
-    echo = quoted = 0.0
+    echo = 0.0
+    quotations: list[float] = []
     long = len(asked) >= _LONG_QUERY
     # a quotation is the most similar text there is: its document comes first
     for document in documents[:_TOP_LONG] if long else documents:
         tokens = words(document.text[: 16 * MAX_TOKENS].lower())[:MAX_TOKENS]
         text = f" {' '.join(tokens)} "
         echo = max(echo, sum(run in text for run in trigrams) / len(trigrams))
-        if len(tokens) >= _PIECE:
+        if long and len(tokens) >= _PIECE:
             shared = sum(run in text for run in pieces)
-            quoted = max(quoted, min(1.0, shared / (len(tokens) - _PIECE + 1)))
-            if long:
-                quoted = max(quoted, shared / len(pieces))
-    return echo, quoted
+            quotations.append(min(1.0, max(shared / (len(tokens) - _PIECE + 1), shared / len(pieces))))
+    best, second = sorted([*quotations, 0.0, 0.0], reverse=True)[:2]
+    # several texts that hold the same long question were made for it: that accuses them, not the user
+    return echo, best - second
 
 
 def _runs(tokens: Sequence[str], n: int) -> set[str]:

@@ -39,3 +39,10 @@ def test_half_a_document_is_a_quotation_too() -> None:
 def test_ordinary_questions_see_everything() -> None:
     assert set(run("who is recommended influenza vaccination every autumn").values()) == {Action.KEEP}
     assert set(run("cough?").values()) == {Action.KEEP}
+
+
+def test_a_planted_text_that_starts_with_the_question_is_no_quotation() -> None:
+    question = "who wrote the theme song for mission impossible"
+    documents = (Candidate(DocumentKey("s", "planted"), f"{question}? It was Bob."),)
+    result = QuotationGuardStage().run(StageInput(Query(question), documents))
+    assert result.verdicts[0].action is Action.KEEP
