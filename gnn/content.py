@@ -69,19 +69,21 @@ def _question(
 ) -> None:
     """Columns 0-3 and 22: how much of the question stands in each document, and of it in the question."""
     tokens = words(question)
-    asked = set(tokens)
-    content = [as_line([word]) for word in set(content_words(question)) or set(tokens)]
-    bigrams = [as_line(pair) for pair in set(pairwise(tokens))]
+    asked = frozenset(tokens)
+    content = [as_line([word]) for word in set(content_words(question)) or asked]
+    bigrams = [as_line(pair) for pair in pairwise(tokens)]
+    distinct = set(bigrams)
     for row, text, own, k in zip(out, texts, sentences, best.tolist(), strict=True):
         line = word_line(text)
-        row[0] = _longest_run(tokens, line) / max(1, len(tokens))
-        row[1] = sum(pair in line for pair in bigrams) / max(1, len(bigrams))
-        row[2] = sum(word in line for word in content) / max(1, len(content))
         said = line.split()
-        row[22] = sum(word in asked for word in said) / max(1, len(said))
+        present = {pair for pair in distinct if pair in line}
+        row[0] = _longest_run(tokens, [pair in present for pair in bigrams], line) / max(1, len(tokens))
+        row[1] = len(present) / max(1, len(distinct))
+        row[2] = sum([word in line for word in content]) / max(1, len(content))
+        row[22] = sum(map(asked.__contains__, said)) / max(1, len(said))
         if own:
             line = word_line(own[k])
-            row[3] = sum(word in line for word in content) / max(1, len(content))
+            row[3] = sum([word in line for word in content]) / max(1, len(content))
 
 
 def _sentences(
@@ -157,11 +159,18 @@ def _others(out: NDArray[np.float32], vectors: NDArray[np.float32], holders: NDA
     out[:, 17] = np.minimum(5, (similarity > 0.8).sum(axis=1)) / 5
 
 
-def _longest_run(question: list[str], line: str) -> int:
-    """Length of the longest run of question tokens that stands literally in a document's `word_line`."""
-    longest = 0
+def _longest_run(question: list[str], present: list[bool], line: str) -> int:
+    """Length of the longest run of question tokens that stands literally in a document's `word_line`.
+
+    `present[i]` says whether tokens i and i+1 stand there side by side: a longer run needs all its pairs.
+    """
+    if not any(present):
+        return int(any(as_line([word]) in line for word in question))
+    longest = 2
     for start in range(len(question)):
-        while start + longest < len(question) and as_line(question[start : start + longest + 1]) in line:
+        while all(present[start : start + longest]) and start + longest < len(question):
+            if as_line(question[start : start + longest + 1]) not in line:
+                break
             longest += 1
     return longest
 

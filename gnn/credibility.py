@@ -26,12 +26,14 @@ def tampering_evidence(
     `noise` is how often relations between sound documents look like conflicts.
     """
     trust = np.maximum(0.0, 2.0 * beliefs.any_honest(evidence.holders) - 1.0)
-    x = relations.dispute.astype(np.float64)
+    strength = relations.strength
+    i, j = np.nonzero(strength * trust.astype(np.float32))
+    x = relations.dispute[i, j].astype(np.float64)
     sound = max(_LEAST_NOISE, noise)
     altered = 1 - (1 - sound) * (1 - _ALTERED)
     ratio = np.log(altered * x + (1 - altered) * (1 - x)) - np.log(sound * x + (1 - sound) * (1 - x))
-    weighed = evidence.scale * relations.strength * trust[None, :] * ratio
-    return np.maximum(_MOST_SUPPORT, weighed.sum(axis=1))
+    weighed = evidence.scale * strength[i, j] * trust[j] * ratio
+    return np.maximum(_MOST_SUPPORT, np.bincount(i, weighed, minlength=len(trust)))
 
 
 def verification_credibility(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -156,19 +155,19 @@ class CredibilityScorer:
         offset = float(self._calibration.get("offset", 0.0))
         credibility = np.clip(sigmoid(slope * logits + offset), 0.0, 1.0)
         reliability = dict(zip(given.sources, map(float, signals.beliefs.honest), strict=True))
-        evidence = tuple(
-            {
-                "content": _rounded(signals.margin[i]),
-                "verification": _rounded(signals.verification[i]),
-                "holder_honest": _rounded(signals.any_honest[i]),
-                "tampering": _rounded(signals.tampering[i]),
-                "agree": _rounded(signals.relations.agree[i].sum()),
-                "conflict": _rounded(signals.relations.conflict[i].sum()),
-            }
-            for i in range(len(given.candidates))
-        )
-        return Scored(credibility, reliability, signals.prior, evidence, signals.content_logit)
+        return Scored(credibility, reliability, signals.prior, _evidence(signals), signals.content_logit)
 
 
-def _rounded(value: float) -> float:
-    return round(float(value), 4) if math.isfinite(value) else 0.0
+def _evidence(signals: Signals) -> tuple[Mapping[str, float], ...]:
+    """What each document was judged by, for the trail."""
+    columns = {
+        "content": signals.margin,
+        "verification": signals.verification,
+        "holder_honest": signals.any_honest,
+        "tampering": signals.tampering,
+        "agree": signals.relations.agree.sum(axis=1),
+        "conflict": signals.relations.conflict.sum(axis=1),
+    }
+    table = np.column_stack(list(columns.values())).astype(np.float64)
+    rounded = np.where(np.isfinite(table), table.round(4), 0.0).tolist()
+    return tuple(dict(zip(columns, row, strict=True)) for row in rounded)

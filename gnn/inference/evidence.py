@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,11 @@ class RoundEvidence:
     present: NDArray[np.bool_]
     scale: float
 
+    @cached_property
+    def between(self) -> PairEvidence:
+        """The related document pairs, summed by pair of sources."""
+        return PairEvidence(self)
+
     @property
     def strength(self) -> NDArray[np.float64]:
         """(m,) how much pair evidence touches each source."""
@@ -37,6 +43,29 @@ class RoundEvidence:
         between = held.T @ self.weight @ held
         np.fill_diagonal(between, 0.0)
         return between.sum(axis=1)
+
+
+class PairEvidence:
+    """Log-likelihoods of a round's related document pairs, summed by pair of sources."""
+
+    def __init__(self, evidence: RoundEvidence) -> None:
+        i, j = np.nonzero(evidence.weight)
+        self._weight = evidence.weight[i, j].astype(np.float64)
+        self._dispute = evidence.dispute[i, j].astype(np.float64)
+        self._left = evidence.holders[i].astype(np.float64)
+        self._right = evidence.holders[j].astype(np.float64)
+        self._known: dict[float, NDArray[np.float64]] = {}
+
+    def __call__(self, noise: float) -> NDArray[np.float64]:
+        """(m, m) summed log-likelihood if a pair of sources conflicts with rate `noise`, remembered."""
+        key = round(noise, 9)
+        if key not in self._known:
+            x = self._dispute
+            pair = self._weight * np.log(noise * x + (1 - noise) * (1 - x))
+            between = (self._left * pair[:, None]).T @ self._right
+            np.fill_diagonal(between, 0.0)
+            self._known[key] = between
+        return self._known[key]
 
 
 def round_evidence(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnn.inference.evidence import RoundEvidence
-from gnn.inference.source_filter import PairEvidence, SourceBeliefs, SourceFilter
+from gnn.inference.source_filter import SourceBeliefs, SourceFilter
 from gnn.inference.suspicion import learn
 
 _STARTS = 8
@@ -81,8 +81,7 @@ class LargeSourceFilter(SourceFilter):
     ) -> list[NDArray[np.bool_]]:
         """All honest, the sources that the unary evidence suspects, and those most in dispute."""
         m = len(unary)
-        between = PairEvidence(evidence)
-        conflict = (between.log_likelihood(0.9) - between.log_likelihood(0.1)).sum(axis=1)
+        conflict = (evidence.between(0.9) - evidence.between(0.1)).sum(axis=1)
         order = np.argsort(-(conflict + unary), kind="stable")
         starts = [np.zeros(m, bool), unary > 0]
         for size in np.unique(np.linspace(1, limit, _STARTS).astype(int)):

@@ -8,6 +8,7 @@ Beyond `EXACT_LIMIT` sources `gnn.inference.large` replaces the enumeration by a
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ class SourceBeliefs:
     rounds: int = 0
     levels: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
 
-    @property
+    @cached_property
     def mass(self) -> NDArray[np.float64]:
         """(k, c) probabilities, summing to 1."""
         mass = np.exp(self.log_mass - self.log_mass.max())
@@ -170,7 +171,7 @@ class SourceFilter:
         liar = labelings.astype(np.float64)
         honest = 1.0 - liar
         flags = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
-        between = PairEvidence(evidence)
+        between = evidence.between
         out = np.empty((len(labelings), len(ways(c))))
         shared: dict[tuple[str, float], NDArray[np.float64]] = {}
         for column, way in enumerate(ways(c)):
@@ -184,31 +185,12 @@ class SourceFilter:
             ):
                 key = (kind, round(rate, 6))
                 if key not in shared:
-                    shared[key] = share * _quadratic(left, between.log_likelihood(min(rate, 0.97)), right)
+                    shared[key] = share * _quadratic(left, between(min(rate, 0.97)), right)
                 total += shared[key]
             out[:, column] = total
         # a round in which relations mislead accuses nobody: it bounds what one round can do
-        misled = np.log(c.misled_share) + between.log_likelihood(0.5).sum() / 2
+        misled = np.log(c.misled_share) + between(0.5).sum() / 2
         return np.logaddexp(np.log1p(-c.misled_share) + out, misled) + flags[:, None]
-
-
-class PairEvidence:
-    """The related document pairs of a round, summed by pair of sources."""
-
-    def __init__(self, evidence: RoundEvidence) -> None:
-        i, j = np.nonzero(evidence.weight)
-        self._weight = evidence.weight[i, j].astype(np.float64)
-        self._dispute = evidence.dispute[i, j].astype(np.float64)
-        self._left = evidence.holders[i].astype(np.float64)
-        self._right = evidence.holders[j].astype(np.float64)
-
-    def log_likelihood(self, noise: float) -> NDArray[np.float64]:
-        """(m, m) summed log-likelihood of the evidence if a pair of sources conflicts with rate `noise`."""
-        x = self._dispute
-        pair = self._weight * np.log(noise * x + (1 - noise) * (1 - x))
-        between = (self._left * pair[:, None]).T @ self._right
-        np.fill_diagonal(between, 0.0)
-        return between
 
 
 def _quadratic(

@@ -11,6 +11,8 @@ from gnn.relations.align import align
 from gnn.relations.scorer import AGREE, CONFLICT, RelationScorer
 
 WEAK = 0.2  # a relation weaker than this is noise
+ALL_PAIRS = 100  # documents up to which every pair is compared
+NEAREST = 24  # beyond that, documents that each one is compared with
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ def relate(
         document_vectors: (n, d) unit vectors.
         holders: (n, m) which source holds which document; documents of one single source are not
             compared with each other: a source cannot corroborate itself.
+
+    Beyond `ALL_PAIRS` documents each is compared with about `NEAREST` others only.
     """
     n = len(sentences)
     cosine = (document_vectors @ document_vectors.T).astype(np.float32)
@@ -72,6 +76,8 @@ def relate(
     owner = holders.argmax(axis=1)
     allowed = ~((owner[:, None] == owner[None, :]) & alone[:, None] & alone[None, :])
     np.fill_diagonal(allowed, False)
+    if n > ALL_PAIRS:
+        allowed &= nearest_of_each_source(cosine, holders, allowed)
     found = align(sentence_vectors, document_of, allowed)
     if len(found.left):
         flat = [sentence for document in sentences for sentence in document]
@@ -86,3 +92,25 @@ def relate(
         conflict[conflict < WEAK] = 0.0
         agree[agree < WEAK] = 0.0
     return DocumentRelations(agree, conflict, cosine, aligned)
+
+
+def nearest_of_each_source(
+    cosine: NDArray[np.float32], holders: NDArray[np.bool_], allowed: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """(n, n) symmetric: which documents are among the nearest ones that some source holds.
+
+    Every source has the same share of the `NEAREST`, so that none can crowd out what the others say.
+    """
+    n, m = holders.shape
+    share = max(1, round(NEAREST / max(1, m - 1)))
+    near = np.zeros((n, n), dtype=bool)
+    open_cosine = np.where(allowed, cosine, -np.inf)
+    rows = np.arange(n)[:, None]
+    for held in holders.T:
+        columns = np.flatnonzero(held)
+        if len(columns) > share:
+            part = np.argpartition(-open_cosine[:, columns], share - 1, axis=1)[:, :share]
+            near[rows, columns[part]] = True
+        else:
+            near[:, columns] = True
+    return near | near.T

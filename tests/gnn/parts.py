@@ -143,6 +143,5 @@ def random_evidence(rng: np.random.Generator, m: int, liars: Sequence[int] = (),
     dispute = np.clip(np.triu(dispute, 1) + np.triu(dispute, 1).T, 0, 1).astype(np.float32)
     weight = np.triu(rng.uniform(0, 1, (n, n)) * (rng.random((n, n)) < 0.7), 1)
     weight = (weight + weight.T).astype(np.float32)
-    present = rng.random(m) < 0.9
-    suspicion = np.where(rng.random(m) < 0.1, rng.uniform(0.3, 3.0, m), -0.3) * present
-    return RoundEvidence(holders, dispute, weight, suspicion, present, 1.0)
+    levels = rng.choice([-1, 0, 1, 2], m, p=[0.1, 0.8, 0.05, 0.05]).astype(np.int8)
+    return RoundEvidence(holders, dispute, weight, levels, levels >= 0, 1.0)

@@ -6,7 +6,7 @@ import pytest
 from core.errors import StoreError
 from gnn.beliefs_io import about, from_bytes, to_bytes
 from gnn.inference.large import LargeSourceFilter
-from gnn.inference.source_filter import SourceFilter
+from gnn.inference.source_filter import FilterConfig, SourceFilter
 from tests.gnn.parts import random_evidence
 
 NAMES = ("a", "b", "c", "d", "e")
@@ -29,6 +29,7 @@ def test_round_trip_keeps_every_bit() -> None:
     assert after.rounds == before.rounds
     assert np.array_equal(after.log_mass, before.log_mass)
     assert np.array_equal(after.labelings, before.labelings)
+    assert np.array_equal(after.levels, before.levels)
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", to_bytes(judged(rounds=1))[:-50]])
@@ -59,7 +60,10 @@ def test_known_sources_keep_their_odds_and_new_ones_start_at_the_prior() -> None
     assert after.honest[:5] == pytest.approx(before.honest, abs=0.08)
     assert after.honest[0] < 0.2 < 0.8 < after.honest[1]
     assert after.honest[5] == pytest.approx(fresh, abs=0.15)
-    assert after.lie_rate((0.35, 0.6, 0.9)) == pytest.approx(before.lie_rate((0.35, 0.6, 0.9)), abs=0.05)
+    assert tuple(after.expected(FilterConfig())) == pytest.approx(
+        tuple(before.expected(FilterConfig())), abs=0.05
+    )
+    assert after.levels == pytest.approx(before.levels)
 
 
 def test_a_source_that_left_is_forgotten_and_the_order_may_change() -> None:

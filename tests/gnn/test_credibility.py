@@ -20,7 +20,9 @@ def beliefs(honest: list[float]) -> SourceBeliefs:
     names = tuple(f"s{j}" for j in range(len(honest)))
     start = SourceFilter().start(names)
     odds = np.log((1 - np.array(honest)) / np.array(honest))
-    return SourceBeliefs(names, start.labelings, np.tile((start.labelings @ odds)[:, None], (1, 6)))
+    return SourceBeliefs(
+        names, start.labelings, (start.labelings @ odds)[:, None] + SourceFilter().way_prior()
+    )
 
 
 def scene(
@@ -31,7 +33,7 @@ def scene(
         3, [(0, 1, agree), (0, 2, agree), (1, 2, 0.9)], [(0, 1, conflict), (0, 2, conflict)]
     )
     holders = np.eye(3, dtype=bool)
-    evidence = round_evidence(related, holders, np.zeros(3), np.ones(3, np.float32))
+    evidence = round_evidence(related, holders, np.zeros(3, np.int8), np.ones(3, np.float32))
     # the scale depends on how many pairs count as linked: fixed here, so that one thing changes at a time
     return related, replace(evidence, scale=1.0), beliefs(honest)
 
@@ -66,9 +68,9 @@ def test_a_more_reliable_holder_never_hurts(honest: float, more: float) -> None:
 def test_what_distrusted_documents_say_counts_nothing() -> None:
     related = relations_of(3, conflict=[(0, 1, 0.9)])
     holders = np.eye(3, dtype=bool)
-    evidence = round_evidence(related, holders, np.zeros(3), np.ones(3, np.float32))
-    assert tampering_evidence(related, evidence, beliefs([0.9, 0.95, 0.9]))[0] > 0
-    assert tampering_evidence(related, evidence, beliefs([0.9, 0.05, 0.9]))[0] == 0.0
+    evidence = round_evidence(related, holders, np.zeros(3, np.int8), np.ones(3, np.float32))
+    assert tampering_evidence(related, evidence, beliefs([0.9, 0.95, 0.9]), 0.1)[0] > 0
+    assert tampering_evidence(related, evidence, beliefs([0.9, 0.05, 0.9]), 0.1)[0] == 0.0
 
 
 def test_corroboration_is_bounded_because_copies_are_cheap() -> None:
@@ -76,8 +78,8 @@ def test_corroboration_is_bounded_because_copies_are_cheap() -> None:
     related = relations_of(n, [(0, j, 1.0) for j in range(1, n)])
     holders = np.zeros((n, 3), bool)
     holders[np.arange(n), np.arange(n) % 3] = True
-    evidence = round_evidence(related, holders, np.zeros(3), np.ones(n, np.float32))
-    found = tampering_evidence(related, evidence, beliefs([0.9, 0.9, 0.9]))
+    evidence = round_evidence(related, holders, np.zeros(3, np.int8), np.ones(n, np.float32))
+    found = tampering_evidence(related, evidence, beliefs([0.9, 0.9, 0.9]), 0.1)
     assert (found >= -1.0 - 1e-9).all()
 
 
@@ -94,3 +96,28 @@ def test_always_a_probability(m: int, seed: int) -> None:
     found = verification_credibility(related, evidence, posterior, CONFIG)
     assert np.isfinite(found).all()
     assert ((found > 0) & (found < 1)).all()
+
+
+@given(n=st.integers(1, 7), seed=st.integers(0, 10**6), noise=st.floats(0.0, 0.6))
+def test_tampering_evidence_equals_the_formula_in_plain_loops(n: int, seed: int, noise: float) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = [(i, j) for i in range(n) for j in range(i)]
+    related = relations_of(
+        n, [(i, j, float(rng.random())) for i, j in pairs], [(i, j, float(rng.random())) for i, j in pairs]
+    )
+    holders = np.zeros((n, 3), bool)
+    holders[np.arange(n), rng.integers(0, 3, n)] = True
+    evidence = round_evidence(related, holders, np.zeros(3, np.int8), np.ones(n, np.float32))
+    believed = beliefs([0.9, 0.6, 0.8])
+    honest = believed.any_honest(holders)
+    sound = max(0.05, noise)
+    altered = 1 - (1 - sound) * 0.2
+    wanted = []
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            x, s = float(related.dispute[i, j]), float(related.strength[i, j])
+            ratio = np.log((altered * x + (1 - altered) * (1 - x)) / (sound * x + (1 - sound) * (1 - x)))
+            total += evidence.scale * s * max(0.0, 2 * honest[j] - 1) * ratio
+        wanted.append(max(-1.0, total))
+    assert np.allclose(tampering_evidence(related, evidence, believed, noise), wanted, atol=1e-5)

@@ -59,8 +59,8 @@ def test_poisons_cannot_corroborate_each_other() -> None:
     # columns: h0, l0, l1
     assert (found.margin[:2] < 0).all()
     assert found.relations.agree[0, 1] < 0.1
-    assert (found.evidence.suspicion[1:] > 0).all()
-    assert found.evidence.suspicion[0] < 0
+    assert (found.evidence.levels[1:] > 0).all()
+    assert found.evidence.levels[0] == 0
     assert found.beliefs.honest[0] > found.beliefs.honest[1:].max()
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from gnn.inference.evidence import RoundEvidence
 from gnn.inference.large import LargeSourceFilter
-from gnn.inference.source_filter import SourceBeliefs, SourceFilter
+from gnn.inference.source_filter import FilterConfig, SourceBeliefs, SourceFilter
 from tests.gnn.parts import random_evidence
 
 
@@ -43,7 +43,7 @@ def test_fifty_sources_of_which_twenty_lie() -> None:
     assert (last.honest[20:] > 0.9).all()
     assert last.labelings.sum(axis=1).max() <= LargeSourceFilter.breakdown(m)
     assert float(last.mass.sum()) == pytest.approx(1.0)
-    assert last.collusion() > 0.5
+    assert last.expected(FilterConfig()).colluding > 0.5
 
 
 def test_equal_input_gives_equal_output() -> None:

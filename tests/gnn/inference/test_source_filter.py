@@ -17,30 +17,25 @@ from tests.gnn.parts import random_evidence
 Labeling = tuple[bool, ...]
 State = dict[tuple[Labeling, int], float]
 CONFIG = FilterConfig()
-WAYS = [(rate, colluding) for colluding in (False, True) for rate in CONFIG.lie_rates]
+WAYS = [
+    (rate, colluding, noise)
+    for noise in CONFIG.honest_noise
+    for colluding in (False, True)
+    for rate in CONFIG.lie_rates
+]
 
 
 def allowed(m: int) -> list[Labeling]:
     return [z for z in itertools.product((False, True), repeat=m) if sum(z) <= (m - 1) // 2]
 
 
-def likelihood(z: Labeling, evidence: RoundEvidence, rate: float, colluding: bool) -> float:
-    """Log-likelihood of a round, pair by pair."""
-    c, m, n = CONFIG, len(z), len(evidence.dispute)
+def pairs(evidence: RoundEvidence, rate_of) -> float:
+    """Log-likelihood of all related document pairs, `rate_of(a, b)` the conflict rate of two sources."""
+    n, m = evidence.holders.shape
     total = 0.0
-    for j in range(m):
-        if z[j]:
-            total += float(evidence.suspicion[j])
     for a in range(m):
         for b in range(a + 1, m):
-            if not z[a] and not z[b]:
-                r = c.honest_noise
-            elif z[a] != z[b]:
-                r = rate
-            elif colluding:
-                r = c.honest_noise + 0.1 * rate
-            else:
-                r = min(0.95, 1 - (1 - 0.95 * rate) ** 2)
+            r = min(rate_of(a, b), 0.97)
             for i in range(n):
                 for k in range(n):
                     if evidence.holders[i, a] and evidence.holders[k, b]:
@@ -49,13 +44,45 @@ def likelihood(z: Labeling, evidence: RoundEvidence, rate: float, colluding: boo
     return total
 
 
+def flags(z: Labeling, evidence: RoundEvidence, counts: list[float]) -> float:
+    """Likelihood of the content levels: an ordinary round, or one that is hard for everybody."""
+    s = CONFIG.suspicion
+    rates = [
+        (s.prior_rounds * p + n) / (s.prior_rounds * sum(s.honest) + sum(counts))
+        for p, n in zip(s.honest, counts, strict=True)
+    ]
+    ordinary, hard = 1 - s.hard_share, s.hard_share
+    for lies, level in zip(z, evidence.levels.tolist(), strict=True):
+        if level >= 0:
+            ordinary *= s.liar[level] if lies else rates[level]
+            hard *= max(s.liar[level], s.hard[level]) if lies else s.hard[level]
+    return ordinary + hard
+
+
+def likelihood(
+    z: Labeling, evidence: RoundEvidence, counts: list[float], rate: float, colluding: bool, noise: float
+) -> float:
+    """Likelihood of a round: its relations tell something, or mislead as a whole; times its flags."""
+
+    def rate_of(a: int, b: int) -> float:
+        one = 1 - (1 - noise) * (1 - rate)
+        if z[a] and z[b]:
+            return noise + 0.1 * rate if colluding else 1 - (1 - one) * (1 - rate)
+        return one if z[a] or z[b] else noise
+
+    telling = math.exp(pairs(evidence, rate_of))
+    misled = math.exp(pairs(evidence, lambda a, b: 0.5))
+    mixed = (1 - CONFIG.misled_share) * telling + CONFIG.misled_share * misled
+    return mixed * flags(z, evidence, counts)
+
+
 def prior(m: int) -> State:
     c = CONFIG
     state = {}
     for z in allowed(m):
         p = math.prod(c.prior_liar if lies else 1 - c.prior_liar for lies in z)
-        for w in range(len(WAYS)):
-            state[z, w] = p
+        for w, (_, _, noise) in enumerate(WAYS):
+            state[z, w] = p * c.noise_prior[c.honest_noise.index(noise)]
     return normalised(state)
 
 
@@ -64,10 +91,21 @@ def normalised(state: State) -> State:
     return {key: value / total for key, value in state.items()}
 
 
-def after_round(state: State, evidence: RoundEvidence) -> State:
-    return normalised(
-        {(z, w): p * math.exp(likelihood(z, evidence, *WAYS[w])) for (z, w), p in state.items()}
-    )
+def after_round(state: State, evidence: RoundEvidence, counts: list[float]) -> State:
+    return normalised({(z, w): p * likelihood(z, evidence, counts, *WAYS[w]) for (z, w), p in state.items()})
+
+
+def honesty(state: State, m: int) -> list[float]:
+    return [sum(p for (z, _), p in state.items() if not z[j]) for j in range(m)]
+
+
+def learned(counts: list[float], state: State, evidence: RoundEvidence) -> list[float]:
+    """Content levels of sources as far as they are believed honest, older rounds fading."""
+    after = [n * (1 - 1 / CONFIG.suspicion.memory) for n in counts]
+    for p, level in zip(honesty(state, len(evidence.levels)), evidence.levels.tolist(), strict=True):
+        if level >= 0:
+            after[level] += p
+    return after
 
 
 def next_prior(state: State, evidence: RoundEvidence) -> State:
@@ -96,10 +134,11 @@ def next_prior(state: State, evidence: RoundEvidence) -> State:
         for to in allowed(m)
         for w in range(len(WAYS))
     }
+    each = [c.noise_prior[c.honest_noise.index(noise)] for _, _, noise in WAYS]
     spread = {}
     for (z, w), p in moved.items():
-        mean = sum(moved[z, v] for v in range(len(WAYS))) / len(WAYS)
-        spread[z, w] = (1 - c.spread) * p + c.spread * mean
+        whole = sum(moved[z, v] for v in range(len(WAYS)))
+        spread[z, w] = (1 - c.spread) * p + c.spread * whole * each[w] / sum(each)
     return normalised(spread)
 
 
@@ -124,33 +163,33 @@ def assert_same(beliefs: SourceBeliefs, state: State) -> None:
 def test_posterior_and_transition_equal_brute_force_over_three_rounds(m: int, seed: int, extra: int) -> None:
     rng = np.random.default_rng(seed)
     source_filter = SourceFilter()
-    beliefs, state = source_filter.start(tuple("abcdefgh"[:m])), prior(m)
+    beliefs, state, counts = source_filter.start(tuple("abcdefgh"[:m])), prior(m), [0.0, 0.0, 0.0]
     assert_same(beliefs, state)
     for _ in range(3):
         evidence = random_evidence(rng, m, liars=[0], n=m + extra)
-        beliefs, state = source_filter.update(beliefs, evidence), after_round(state, evidence)
+        beliefs, state = source_filter.update(beliefs, evidence), after_round(state, evidence, counts)
         assert_same(beliefs, state)
-        honest = [sum(p for (z, _), p in state.items() if not z[j]) for j in range(m)]
-        assert beliefs.honest == pytest.approx(honest, rel=1e-6)
+        assert beliefs.honest == pytest.approx(honesty(state, m), rel=1e-6)
         anyone = [
             sum(p for (z, _), p in state.items() if any(h and not lie for h, lie in zip(row, z, strict=True)))
             for row in evidence.holders
         ]
         assert beliefs.any_honest(evidence.holders) == pytest.approx(anyone, rel=1e-6)
-        rate = sum(p * WAYS[w][0] for (_, w), p in state.items())
-        assert beliefs.lie_rate(CONFIG.lie_rates) == pytest.approx(rate, rel=1e-6)
-        assert beliefs.collusion() == pytest.approx(sum(p for (_, w), p in state.items() if WAYS[w][1]))
+        means = [sum(p * WAYS[w][k] for (_, w), p in state.items()) for k in range(3)]
+        assert tuple(beliefs.expected(CONFIG)) == pytest.approx(means, rel=1e-6)
+        counts = learned(counts, state, evidence)
         beliefs, state = source_filter.predict(beliefs, evidence), next_prior(state, evidence)
         assert_same(beliefs, state)
+        assert beliefs.levels == pytest.approx(counts, rel=1e-6)
 
 
 def test_a_text_that_several_sources_hold_counts_as_agreement_between_them() -> None:
     holders = np.array([[True, True, False], [False, False, True]])
     weight = np.array([[2.0, 0.0], [0.0, 0.0]], np.float32)
     evidence = RoundEvidence(
-        holders, np.zeros((2, 2), np.float32), weight, np.zeros(3), np.ones(3, bool), 1.0
+        holders, np.zeros((2, 2), np.float32), weight, np.zeros(3, np.int8), np.ones(3, bool), 1.0
     )
-    state = after_round(prior(3), evidence)
+    state = after_round(prior(3), evidence, [0.0, 0.0, 0.0])
     beliefs = SourceFilter().update(SourceFilter().start(("a", "b", "c")), evidence)
     assert_same(beliefs, state)
     assert beliefs.honest[0] > beliefs.honest[2]
@@ -173,7 +212,7 @@ def planted(m: int, liars: range, rounds: int = 8) -> SourceBeliefs:
     for _ in range(rounds):
         evidence = random_evidence(rng, m, liars=list(liars), n=3 * m)
         evidence = RoundEvidence(
-            evidence.holders, evidence.dispute, evidence.weight, np.zeros(m), np.ones(m, bool), 1.0
+            evidence.holders, evidence.dispute, evidence.weight, np.zeros(m, np.int8), np.ones(m, bool), 1.0
         )
         prior_ = source_filter.update(beliefs, evidence)
         beliefs = source_filter.predict(prior_, evidence)
@@ -202,7 +241,7 @@ def test_without_evidence_beliefs_drift_slowly_and_stay_probabilities() -> None:
     m = 4
     nothing = RoundEvidence(
         np.zeros((0, m), bool), np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32),
-        np.zeros(m), np.zeros(m, bool), 2.0,
+        np.full(m, -1, np.int8), np.zeros(m, bool), 2.0,
     )  # fmt: skip
     start = source_filter.start(("a", "b", "c", "d"))
     beliefs = source_filter.predict(source_filter.update(start, nothing), nothing)
@@ -211,14 +250,30 @@ def test_without_evidence_beliefs_drift_slowly_and_stay_probabilities() -> None:
     assert float(beliefs.mass.sum()) == pytest.approx(1.0)
 
 
-def test_suspicion_alone_lowers_only_its_source() -> None:
+def test_a_flag_alone_lowers_only_its_source() -> None:
     m = 5
-    suspicion = np.array([2.0, -0.3, -0.3, -0.3, -0.3])
+    levels = np.array([2, 0, 0, 0, 0], np.int8)
     evidence = RoundEvidence(
         np.eye(m, dtype=bool), np.zeros((m, m), np.float32), np.zeros((m, m), np.float32),
-        suspicion, np.ones(m, bool), 2.0,
+        levels, np.ones(m, bool), 2.0,
     )  # fmt: skip
     start = SourceFilter().start(tuple("abcde"))
     after = SourceFilter().update(start, evidence).honest
     assert after[0] < start.honest[0]
     assert (after[1:] > start.honest[1:]).all()
+
+
+def test_one_round_alone_cannot_settle_a_source() -> None:
+    """Relations may mislead a whole round, so its evidence is bounded however strong it looks."""
+    m = 5
+    dispute = np.zeros((m, m), np.float32)
+    dispute[0, 1:] = dispute[1:, 0] = 1.0
+    for strength in (5.0, 500.0):
+        weight = np.full((m, m), strength, np.float32)
+        np.fill_diagonal(weight, 0.0)
+        evidence = RoundEvidence(
+            np.eye(m, dtype=bool), dispute, weight, np.zeros(m, np.int8), np.ones(m, bool), 1.0
+        )
+        after = SourceFilter().update(SourceFilter().start(tuple("abcde")), evidence)
+        assert np.isfinite(after.log_mass).all()
+        assert after.honest[0] < 0.5 < after.honest[1]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.embedding.base import unit_rows
-from gnn.relations.align import COSINE_FLOOR, align
+from gnn.relations.align import COSINE_FLOOR, _by_document, _densely, align
 
 
 def angles(*degrees: float) -> NDArray[np.float32]:
@@ -62,14 +62,19 @@ def test_documents_without_sentences_and_rounds_of_one_document() -> None:
     assert len(align(np.zeros((0, 2), np.float32), np.zeros(0, int), np.zeros((0, 0), bool)).left) == 0
 
 
-@given(counts=st.lists(st.integers(0, 4), min_size=2, max_size=6), seed=st.integers(0, 10**6))
-def test_equal_to_a_plain_search(counts: list[int], seed: int) -> None:
+def rounds(counts: list[int], seed: int):
     rng = np.random.default_rng(seed)
     document_of = np.repeat(np.arange(len(counts)), counts)
     vectors = unit_rows(rng.normal(size=(len(document_of), 3)))
     allowed = rng.random((len(counts), len(counts))) < 0.7
     allowed = allowed | allowed.T
     np.fill_diagonal(allowed, False)
+    return vectors, document_of, allowed
+
+
+@given(counts=st.lists(st.integers(0, 4), min_size=2, max_size=6), seed=st.integers(0, 10**6))
+def test_equal_to_a_plain_search(counts: list[int], seed: int) -> None:
+    vectors, document_of, allowed = rounds(counts, seed)
     found = align(vectors, document_of, allowed)
     wanted = {}
     cosine = vectors @ vectors.T
@@ -81,13 +86,19 @@ def test_equal_to_a_plain_search(counts: list[int], seed: int) -> None:
                 for_b = cosine[a, b] >= cosine[document_of == i, b].max()
                 if for_a or for_b:
                     wanted[a, b] = bool(for_a and for_b)
-    assert (
-        dict(
-            zip(
-                zip(found.left.tolist(), found.right.tolist(), strict=True),
-                found.mutual.tolist(),
-                strict=True,
-            )
-        )
-        == wanted
-    )
+    keys = zip(found.left.tolist(), found.right.tolist(), strict=True)
+    assert dict(zip(keys, found.mutual.tolist(), strict=True)) == wanted
+
+
+@given(counts=st.lists(st.integers(0, 4), min_size=1, max_size=8), seed=st.integers(0, 10**6))
+def test_many_sentences_are_aligned_document_by_document_with_the_same_result(
+    counts: list[int], seed: int
+) -> None:
+    given_ = rounds(counts, seed)
+    dense = _densely(*given_, COSINE_FLOOR)
+    sparse = _by_document(*given_, COSINE_FLOOR)
+    order = np.lexsort((sparse.right, sparse.left))
+    assert sparse.left[order].tolist() == dense.left.tolist()
+    assert sparse.right[order].tolist() == dense.right.tolist()
+    assert sparse.mutual[order].tolist() == dense.mutual.tolist()
+    assert sparse.cosine[order] == pytest.approx(dense.cosine, abs=1e-6)

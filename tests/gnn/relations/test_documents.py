@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from gnn.relations.documents import DocumentRelations, relate
+from gnn.relations import documents
+from gnn.relations.documents import NEAREST, DocumentRelations, nearest_of_each_source, relate
 from gnn.relations.scorer import LexicalRelationScorer
 from tests.gnn.parts import FALSE, OTHER, TRUE, a_round, relation_network, relations_of
 
@@ -68,3 +69,44 @@ def test_empty_and_single_rounds() -> None:
     nothing = relate(scorer, given.sentences, given.sentence_vectors, given.vectors, given.holders)
     assert nothing.agree.shape == (0, 0)
     assert related([(TRUE, ["a"])]).agree.tolist() == [[0.0]]
+
+
+def test_in_a_big_round_each_document_meets_the_nearest_of_every_source() -> None:
+    rng = np.random.default_rng(0)
+    n, m = 300, 10
+    holders = np.zeros((n, m), bool)
+    holders[np.arange(n), np.arange(n) % m] = True
+    vectors = rng.normal(size=(n, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosine = vectors @ vectors.T
+    allowed = ~(holders.astype(int) @ holders.T.astype(int) > 0)
+    near = nearest_of_each_source(cosine, holders, allowed) & allowed
+    assert np.array_equal(near, near.T)
+    share = round(NEAREST / (m - 1))
+    for i in (0, 17, 299):
+        for j in range(m):
+            if not holders[i, j]:
+                held = np.flatnonzero(holders[:, j])
+                best = held[np.argsort(-cosine[i, held])[:share]]
+                assert near[i, best].all()
+    assert near.sum(axis=1).mean() <= 2 * NEAREST
+
+
+def test_one_source_cannot_crowd_out_the_others() -> None:
+    """Two hundred near copies from one source leave a document's honest counterpart among its nearest."""
+    held = [(TRUE, ["a"]), (f"{TRUE} So it is told in the annals of the north.", ["b"])]
+    held += [(f"{FALSE} Note {chr(97 + i % 26)}{chr(97 + i // 26)}zz.", ["flood"]) for i in range(200)]
+    found = related(held)
+    assert found.agree[0, 1] > 0.3
+
+
+def test_a_round_just_beyond_the_limit_keeps_its_strong_relations(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = [
+        (f"{TRUE if i % 4 else FALSE} Record {chr(97 + i) * 4} says so.", [f"s{i % 5}"]) for i in range(20)
+    ]
+    whole = related(held)
+    monkeypatch.setattr(documents, "ALL_PAIRS", 10)
+    bounded = related(held)
+    kept = bounded.aligned > 0
+    assert kept.sum() >= 0.9 * (whole.aligned > 0).sum()
+    assert np.array_equal(bounded.agree[kept], whole.agree[kept])
