@@ -173,7 +173,7 @@ def test_a_complete_run_is_taken_as_it_is_and_other_settings_are_refused(whole_r
 
 
 def test_a_source_killed_in_mid_run_is_counted_and_the_run_ends_well(world, cache, tmp_path):
-    process = start(world, tmp_path, cache, *ATTACK[:-4], "--queries", "180", "--trials", "2", "--no-compare")
+    process = start(world, tmp_path, cache, *ATTACK[:4], "--queries", "180", "--trials", "2", "--no-compare")
     wait_for_rounds(process, tmp_path, 20)
     victims = source_processes(process)
     assert len(victims) == 4
