@@ -134,7 +134,7 @@ class RuleStrategist:
             reasons.append(f"membership risk {profile.membership:.2f} against {limit:.2f}, trust {trust:.2f}")
         limit = self.threshold(config.leakage, trust, strict)
         leaking = max(profile.leakage, profile.injection)
-        leak = leaking >= limit or profile.level is Level.CRITICAL
+        leak = leaking >= limit
         stages.append(PlannedStage("injection_guard", Hook.PRE_GENERATION))
         if leak and config.attention_stage:
             stages.append(PlannedStage(config.attention_stage, Hook.PRE_GENERATION))
