@@ -12,15 +12,19 @@ from gnn.inference.source_filter import SourceBeliefs, SourceFilter
 from gnn.inference.suspicion import learn
 
 _STARTS = 8
+_CARRIED = 256  # labelings carried to the next round
+_TURNED = 16  # of these, the likeliest: their single flips are carried too
+_RARE = 1e-3  # chance of a flip that was not carried
 Score = Callable[[NDArray[np.bool_]], NDArray[np.float64]]
 
 
 class LargeSourceFilter(SourceFilter):
-    """Keeps one log-odds per source between rounds and searches the posterior's best labelings.
+    """Carries the likeliest labelings between rounds and searches for others.
 
-    Each round: the carried log-odds are the prior; from several starts single flips climb to local
-    maxima; the posterior is taken over those maxima with all their single flips and the pair flips of
-    their least certain sources. At m <= 12 it agrees closely with the exact filter (tested).
+    Each round: from several starts single flips climb to local maxima of the posterior; it is then taken
+    over those maxima and the carried labelings, with all their single flips and the pair flips of the
+    least certain sources. Labelings are carried jointly, since colluding sources are weakly suspect each
+    and strongly suspect together. Close to the exact filter where that can run (tested).
     """
 
     def start(self, sources: tuple[str, ...]) -> SourceBeliefs:
@@ -35,38 +39,51 @@ class LargeSourceFilter(SourceFilter):
         """Posterior over the labelings that local search finds."""
         m = len(beliefs.sources)
         odds = self._carried(beliefs)
-        columns = beliefs.mass.sum(axis=0)
-        column_prior = np.log(np.maximum(columns, 1e-12))
 
         def score(labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
-            return (
-                self.log_likelihood(labelings, evidence, beliefs.levels)
-                + (labelings @ odds)[:, None]
-                + column_prior
-            )
+            prior = self._prior(beliefs, labelings, odds)
+            return self.log_likelihood(labelings, evidence, beliefs.levels) + prior
 
         limit = self.breakdown(m)
         unary = odds + np.where(evidence.levels > 0, 2.0, -0.5) * evidence.present
-        found = {self._climb(start, score, limit).tobytes() for start in self._starts(unary, evidence, limit)}
+        starts = self._starts(unary, evidence, limit) + list(_likeliest(beliefs, _STARTS)[0])
+        found = {self._climb(start, score, limit).tobytes() for start in starts}
         peaks = np.array([np.frombuffer(key, dtype=bool) for key in sorted(found)])
-        labelings = _neighbourhood(peaks, unary, limit)
+        around = np.concatenate([_neighbourhood(peaks, unary, limit), beliefs.labelings])
+        labelings = np.unique(around, axis=0)
         log_mass = score(labelings)
         return SourceBeliefs(
             beliefs.sources, labelings, log_mass - log_mass.max(), beliefs.rounds + 1, beliefs.levels
         )
 
     def predict(self, beliefs: SourceBeliefs, evidence: RoundEvidence) -> SourceBeliefs:
-        """Carry per-source odds, softened by the chance that a source changed sides."""
+        """Prior of the next round over the likeliest labelings and their single flips."""
         c = self.config
         pace = np.minimum(1.0, (evidence.strength + evidence.present) / c.full_evidence)
-        honest = np.clip(beliefs.honest, 1e-9, 1 - 1e-9)
-        after = honest * (1 - c.becomes_liar * pace) + (1 - honest) * c.becomes_honest * pace
-        odds = np.log((1 - after) / after)
-        columns = beliefs.mass.sum(axis=0)
-        columns = (1 - c.spread) * columns + c.spread * np.exp(self.way_prior())
-        mass = (beliefs.labelings @ odds)[:, None] + np.log(columns)
+        kept, mass = _likeliest(beliefs, _CARRIED)
+        turned = (kept[:_TURNED, None, :] ^ np.eye(kept.shape[1], dtype=bool)).reshape(-1, kept.shape[1])
+        after = np.unique(np.concatenate([kept, turned]), axis=0)
+        after = after[after.sum(axis=1) <= self.breakdown(kept.shape[1])]
+        change = _transition(kept, after, c.becomes_liar * pace, c.becomes_honest * pace)
+        mass = change.T @ mass
+        mass = (1 - c.spread) * mass + c.spread * mass.sum(axis=1, keepdims=True) * np.exp(self.way_prior())
         levels = learn(beliefs.levels, evidence.levels, beliefs.honest, c.suspicion)
-        return SourceBeliefs(beliefs.sources, beliefs.labelings, mass, beliefs.rounds, levels)
+        log_mass = np.log(np.maximum(mass / mass.sum(), 1e-300))
+        return SourceBeliefs(beliefs.sources, after, log_mass, beliefs.rounds, levels)
+
+    def _prior(
+        self, beliefs: SourceBeliefs, labelings: NDArray[np.bool_], odds: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """(k, c) log prior of any `labelings`: the carried ones, and what lies a few flips away.
+
+        Before the first round it is the prior of the exact filter.
+        """
+        if beliefs.rounds == 0:
+            columns = beliefs.mass.sum(axis=0)
+            return (labelings @ odds)[:, None] + np.log(np.maximum(columns, 1e-12))
+        rare = np.full(labelings.shape[1], _RARE)
+        near = _transition(beliefs.labelings, labelings, rare, rare)
+        return np.log(np.maximum(near.T @ beliefs.mass, 1e-300))
 
     def _carried(self, beliefs: SourceBeliefs) -> NDArray[np.float64]:
         """(m,) log-odds of being a liar that the last round left."""
@@ -119,3 +136,30 @@ def _neighbourhood(peaks: NDArray[np.bool_], unary: NDArray[np.float64], limit: 
     around = (peaks[:, None, :] ^ moves[None, :, :]).reshape(-1, m)
     around = np.unique(around, axis=0)
     return around[around.sum(axis=1) <= limit]
+
+
+def _likeliest(beliefs: SourceBeliefs, count: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """At most `count` labelings (k, m) with their (k, c) mass, the likeliest first."""
+    order = np.argsort(-beliefs.mass.sum(axis=1), kind="stable")[:count]
+    return beliefs.labelings[order], beliefs.mass[order]
+
+
+def _transition(
+    before: NDArray[np.bool_],
+    after: NDArray[np.bool_],
+    turn: NDArray[np.float64],
+    back: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """(k, l) probability of each labeling of `after` (l, m) one step behind each of `before` (k, m).
+
+    `turn`, `back` (m,): chance of an honest source to become a liar and of a liar to become honest.
+    """
+    liar, later = before.astype(np.float64), after.astype(np.float64)
+    floor = 1e-300
+    steps = (
+        ((1 - liar) * np.log1p(-turn)) @ (1 - later).T
+        + ((1 - liar) * np.log(np.maximum(turn, floor))) @ later.T
+        + (liar * np.log(np.maximum(back, floor))) @ (1 - later).T
+        + (liar * np.log1p(-back)) @ later.T
+    )
+    return np.exp(steps)

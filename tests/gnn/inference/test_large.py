@@ -19,7 +19,7 @@ def run(source_filter: SourceFilter, m: int, rounds: list[RoundEvidence]) -> lis
     return found
 
 
-@pytest.mark.parametrize("m", [8, 10, 12])
+@pytest.mark.parametrize("m", [3, 5, 8, 10, 12])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_close_to_the_exact_filter_up_to_twelve_sources(m: int, seed: int) -> None:
     rng = np.random.default_rng([m, seed])
@@ -28,11 +28,27 @@ def test_close_to_the_exact_filter_up_to_twelve_sources(m: int, seed: int) -> No
     exact = run(SourceFilter(), m, rounds)
     large = run(LargeSourceFilter(), m, rounds)
     gaps = np.array([np.abs(a.honest - b.honest) for a, b in zip(exact, large, strict=True)])
-    assert gaps.mean() < 0.05
-    assert gaps[0].max() < 0.3  # little evidence leaves many labelings, of which the search sees a part
-    assert gaps[-1].max() < 0.05
-    both = np.array([(a.honest > 0.5) == (b.honest > 0.5) for a, b in zip(exact, large, strict=True)])
-    assert both.mean() > 0.9
+    assert gaps[0].max() < 0.15  # little evidence leaves many labelings, of which the search sees a part
+    assert gaps[-1].max() < 0.02
+    assert gaps.mean() < 0.02
+
+
+def test_weak_evidence_adds_up_over_rounds_as_in_the_exact_filter() -> None:
+    """A group of liars is weakly suspect in every single round: only carried together does it add up."""
+    m, liars = 11, [0, 1, 2, 3]
+    rng = np.random.default_rng(5)
+    rounds = []
+    for _ in range(14):
+        one = random_evidence(rng, m, liars)
+        rounds.append(
+            RoundEvidence(
+                one.holders, one.dispute, one.weight * 0.5, np.zeros(m, np.int8), np.ones(m, bool), 1.0
+            )
+        )
+    exact, large = run(SourceFilter(), m, rounds), run(LargeSourceFilter(), m, rounds)
+    assert exact[0].honest[:4].min() > 0.5
+    assert exact[-1].honest[:4].max() < 0.2
+    assert large[-1].honest == pytest.approx(exact[-1].honest, abs=0.1)
 
 
 def test_fifty_sources_of_which_twenty_lie() -> None:
