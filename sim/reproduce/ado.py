@@ -179,7 +179,7 @@ def _verdict(name: str, found: Mapping[str, Measures], leaks: Mapping[str, Membe
             f"{100 * _mean(found['trustrag'].attack_success):.0f} % targeted and "
             f"{100 * _mean(none.attack_success):.0f} % undefended"
         )
-    trust = {user: f"{score:.2f}" for user, score in sorted(ado.trust.items())}
+    trust = {user: f"{score:.2f}" for user, score in sorted(ado.trust.items()) if "mallory-" not in user}
     return (
         f"{text}; members minus non-members {100 * leaks['ado'].advantage:.0f} against "
         f"{100 * leaks['none'].advantage:.0f} points undefended; {ado.private} queries asked for privacy, "

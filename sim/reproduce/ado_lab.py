@@ -39,7 +39,10 @@ _FEDERATION = (
 
 
 class AdoSettings(StrictModel):
-    """Settings of the ADO tables (`--set KEY=VALUE`): the federation, and what ADO asks for."""
+    """Settings of the ADO tables (`--set KEY=VALUE`): the federation, and what ADO asks for.
+
+    `sybil`: the prober takes a new name for every probe.
+    """
 
     sources: int = Field(default=5, ge=1, le=100)
     malicious: float = Field(default=0.4, ge=0, le=1)
@@ -48,6 +51,7 @@ class AdoSettings(StrictModel):
     prefix: bool = True
     epsilon: float = Field(default=3.0, gt=0)
     probes: int | None = Field(default=None, ge=2)
+    sybil: bool = False
 
 
 class Lab:
@@ -58,8 +62,7 @@ class Lab:
         self.settings = parse(AdoSettings, options.setting, f"{table} --set")
         self.progress = progress
         self.embedder = open_embedder(options.embedder, options.cache_dir)
-        quick = 20 if table in ("ado-6", "ado-7") else 40
-        n = options.queries or (50 if options.full else quick)
+        n = options.queries or (50 if options.full else 40)
         probes = self.settings.probes or (50 if options.full else 20)
         self.sizes = Sizes(
             documents=options.documents or 700,
@@ -142,7 +145,7 @@ class Lab:
         """Every named policy over the same stream."""
         parts = self.parts(world, attack=attack)
         part = world if attack else replace(world, poisoned=())
-        stream = make_stream(part, probes, self.options.seed)
+        stream = make_stream(part, probes, self.options.seed, sybil=self.settings.sybil)
         policies = self.policies(names)
         self.progress.begin(world.name, len(policies))
         found = {}

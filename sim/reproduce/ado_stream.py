@@ -125,8 +125,11 @@ class Parts:
         return self._calibration
 
 
-def make_stream(world: World, probes: Sequence[Probe], seed: int) -> list[Item]:
-    """Every benign and poisoned question and every probe once, shuffled; honest users ask the questions."""
+def make_stream(world: World, probes: Sequence[Probe], seed: int, *, sybil: bool = False) -> list[Item]:
+    """Every benign and poisoned question and every probe once, shuffled; honest users ask the questions.
+
+    `sybil`: every probe comes under a new name, so that trust has nothing to hold on to.
+    """
     rng = generator(seed, "stream", world.name)
     asked = [(f"b{i}", question, False) for i, question in enumerate(world.benign)]
     asked += [(f"p{i}", question, True) for i, question in enumerate(world.poisoned)]
@@ -138,7 +141,8 @@ def make_stream(world: World, probes: Sequence[Probe], seed: int) -> list[Item]:
     for i in rng.permutation(len(entries)):
         request_id, question, probe, attacked = entries[int(i)]
         now += float(rng.exponential(_INTERVAL))
-        user = "mallory" if probe is not None else f"user-{int(rng.integers(5))}"
+        name = f"mallory-{request_id}" if sybil else "mallory"
+        user = name if probe is not None else f"user-{int(rng.integers(5))}"
         items.append(Item(request_id, now, user, question, probe, attacked))
     return items
 
