@@ -6,6 +6,7 @@ import importlib.util
 import os
 import secrets
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -121,9 +122,12 @@ def _silent_about_workers() -> Iterator[None]:
 def _join(address: str) -> None:
     import ray
 
+    host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
+        if host and port.isdecimal():  # Ray itself tries for minutes
+            socket.create_connection((host, int(port)), timeout=10).close()
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ConfigError(f"--ray-address {address}: no Ray cluster to join there ({reason})") from None
 
