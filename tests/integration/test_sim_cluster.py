@@ -105,7 +105,7 @@ def test_where_no_cluster_answers_one_line_says_so(tmp_path):
         capture_output=True,
         text=True,
         timeout=200,
-        env={**ENVIRONMENT, "RAY_gcs_rpc_server_reconnect_timeout_s": "5"},
+        env=ENVIRONMENT,
     )
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
