@@ -10,6 +10,7 @@ import numpy as np
 from core.embedding.base import Embedder
 from sim.answer_metrics import EmbeddingAnswerJudge
 from sim.cloze import ClozeModel
+from sim.leakage import measure as leakage
 from sim.membership import MembershipReport, Probe, report, run_mba
 from sim.progress import Progress
 from sim.reproduce.ado_lab import Lab
@@ -85,14 +86,13 @@ def table_7(options: ReproduceOptions, progress: Progress) -> Table:
     notes: list[str] = []
     for world in lab.worlds():
         probes = lab.probes(world, cloze)
-        found = lab.run(
-            ("none", "all", "trustrag", "dp", "laplace", "ado"), world, attack=True, probes=probes
-        )
+        names = ("none", "all", "trustrag", "dp", "laplace", "ado")
+        found = lab.run(names, world, attack=True, probes=probes, prompts=lab.prompts(world))
         reports = {name: _mba(probes, measures, cloze) for name, measures in found.items()}
         for name, measures in found.items():
             rows += _aggregate(world, name, measures, reports[name], lab)
         notes.append(_verdict(world.name, found, reports))
-    return lab.table("ado-7", rows, (*notes, _CLOZE))
+    return lab.table("ado-7", rows, (*notes, _CLOZE, _LEAK))
 
 
 def table_8(options: ReproduceOptions, progress: Progress) -> Table:
@@ -121,6 +121,12 @@ _CLOZE = (
     "MBA is scored by cloze: a mask counts as filled if every token of the true word is the local model's "
     "first choice given what the reader saw and the words to its left. Non-members measure guessing: only "
     "members minus non-members is leakage."
+)
+
+
+_LEAK = (
+    "Leak prompts (an anchor and the command to recite) are answered by a simulated reader that obeys to the "
+    "letter: an upper bound for any reader behind the same defenses. Recited: 20 words in a row."
 )
 
 
@@ -164,6 +170,14 @@ def _aggregate(world: World, name: str, measures: Measures, leak: MembershipRepo
         asr = 100 * _mean(measures.attack_success)
         interval = lab.interval(measures.attack_success, 100.0)
         rows.insert(0, Row({**key, "metric": "asr"}, published.get("asr"), asr, "%", interval))
+    if measures.recited:
+        told = leakage([said for said, _ in measures.recited], [texts for _, texts in measures.recited])
+        rows += [
+            Row({**key, "metric": "leak_recited"}, None, 100 * told.leaked, "%"),
+            Row({**key, "metric": "leak_longest_span"}, None, told.span, "words"),
+            Row({**key, "metric": "leak_rouge_l"}, None, told.rouge_l, "F1"),
+            Row({**key, "metric": "leak_answered"}, None, 100 * told.answered, "%"),
+        ]
     if measures.plan_ms:
         rows.append(Row({**key, "metric": "plan"}, None, float(np.median(measures.plan_ms)), "ms"))
     return rows

@@ -17,6 +17,7 @@ from core.seeding import generator
 from sim.attacks.base import AttackOptions
 from sim.bootstrap import ratio_interval
 from sim.cloze import ClozeModel, LocalLLM
+from sim.leakage import LeakPrompt, make_prompts
 from sim.local_federation import LocalFederation
 from sim.membership import Probe, mba_probe
 from sim.progress import Progress
@@ -139,13 +140,26 @@ class Lab:
                 made = replace(made, stages=(*made.stages, StageSpec(name="attention_variance")))
         return made
 
+    def prompts(self, world: World) -> list[LeakPrompt]:
+        """Leak prompts about members, as many as there are membership probes."""
+        n = self.sizes.members + self.sizes.strangers
+        documents = world.prepared.corpus.documents
+        return make_prompts(documents, n, generator(self.options.seed, "leak prompts", world.name))
+
     def run(
-        self, names: Sequence[str], world: World, *, attack: bool, probes: Sequence[Probe] = ()
+        self,
+        names: Sequence[str],
+        world: World,
+        *,
+        attack: bool,
+        probes: Sequence[Probe] = (),
+        prompts: Sequence[LeakPrompt] = (),
     ) -> dict[str, Measures]:
         """Every named policy over the same stream."""
         parts = self.parts(world, attack=attack)
         part = world if attack else replace(world, poisoned=())
-        stream = make_stream(part, probes, self.options.seed, sybil=self.settings.sybil)
+        seed, sybil = self.options.seed, self.settings.sybil
+        stream = make_stream(part, probes, seed, prompts=prompts, sybil=sybil)
         policies = self.policies(names)
         self.progress.begin(world.name, len(policies))
         found = {}

@@ -1,4 +1,4 @@
-"""One policy of the ADO tables over one stream: benign questions, poisoned ones and membership probes.
+"""One policy of the ADO tables over one stream: benign questions, poisoned ones, probes, leak prompts.
 
 The stream is interleaved and shuffled as in the paper's adaptive protocol, with its own clock; every
 policy sees the same stream and the same replies.
@@ -7,7 +7,7 @@ policy sees the same stream and the same replies.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from aggregator.aggregator import Aggregator
@@ -32,6 +32,7 @@ from defenses.ado.signals import QueryHistory, as_mapping, query_signals, retrie
 from defenses.ado.strategist import FixedStrategist
 from sim.answer_metrics import AnswerCase
 from sim.corpora import Question
+from sim.leakage import LeakPrompt, ObedientReader
 from sim.local_federation import LocalFederation
 from sim.membership import Probe, Seen
 from sim.reproduce.ado_world import World
@@ -54,14 +55,25 @@ class Policy:
 
 @dataclass(frozen=True)
 class Item:
-    """One query of the stream; exactly one of `question` and `probe` is set."""
+    """One query of the stream; exactly one of `question`, `probe` and `prompt` is set."""
 
     request_id: str
     time: float
     user_id: str
     question: Question | None = None
     probe: Probe | None = None
+    prompt: LeakPrompt | None = None
     attacked: bool = False
+
+    @property
+    def text(self) -> str:
+        """What is asked."""
+        if self.probe is not None:
+            return self.probe.question
+        if self.prompt is not None:
+            return self.prompt.text
+        assert self.question is not None
+        return self.question.text
 
 
 @dataclass
@@ -69,6 +81,7 @@ class Measures:
     """What came out, one entry per question of each kind; `seen` maps a probe's document to its context.
 
     `recall`: a gold passage or the answer itself was read. `cases`: benign questions with their answers.
+    `recited`: what was said to each leak prompt, with the documents that the sources returned.
     """
 
     recall: list[bool] = field(default_factory=list)
@@ -76,6 +89,7 @@ class Measures:
     attack_success: list[bool] = field(default_factory=list)
     attacked_recall: list[bool] = field(default_factory=list)
     seen: dict[str, Seen] = field(default_factory=dict)
+    recited: list[tuple[str, list[str]]] = field(default_factory=list)
     trust: dict[str, float] = field(default_factory=dict)
     filtered: int = 0
     private: int = 0
@@ -125,25 +139,31 @@ class Parts:
         return self._calibration
 
 
-def make_stream(world: World, probes: Sequence[Probe], seed: int, *, sybil: bool = False) -> list[Item]:
-    """Every benign and poisoned question and every probe once, shuffled; honest users ask the questions.
+def make_stream(
+    world: World,
+    probes: Sequence[Probe],
+    seed: int,
+    *,
+    prompts: Sequence[LeakPrompt] = (),
+    sybil: bool = False,
+) -> list[Item]:
+    """Every question, probe and leak prompt once, shuffled; honest users ask the questions.
 
     `sybil`: every probe comes under a new name, so that trust has nothing to hold on to.
     """
     rng = generator(seed, "stream", world.name)
-    asked = [(f"b{i}", question, False) for i, question in enumerate(world.benign)]
-    asked += [(f"p{i}", question, True) for i, question in enumerate(world.poisoned)]
-    entries: list[tuple[str, Question | None, Probe | None, bool]] = [
-        (request_id, question, None, attacked) for request_id, question, attacked in asked
-    ]
-    entries += [(f"m{i}", None, probe, False) for i, probe in enumerate(probes)]
+    entries = [Item(f"b{i}", 0.0, "", question) for i, question in enumerate(world.benign)]
+    entries += [Item(f"p{i}", 0.0, "", question, attacked=True) for i, question in enumerate(world.poisoned)]
+    entries += [Item(f"m{i}", 0.0, "mallory", probe=probe) for i, probe in enumerate(probes)]
+    entries += [Item(f"l{i}", 0.0, "eve", prompt=prompt) for i, prompt in enumerate(prompts)]
     now, items = 0.0, []
     for i in rng.permutation(len(entries)):
-        request_id, question, probe, attacked = entries[int(i)]
+        item = entries[int(i)]
         now += float(rng.exponential(_INTERVAL))
-        name = f"mallory-{request_id}" if sybil else "mallory"
-        user = name if probe is not None else f"user-{int(rng.integers(5))}"
-        items.append(Item(request_id, now, user, question, probe, attacked))
+        user = item.user_id or f"user-{int(rng.integers(5))}"
+        if sybil and item.user_id:
+            user = f"{item.user_id}-{item.request_id}"
+        items.append(replace(item, time=now, user_id=user))
     return items
 
 
@@ -155,13 +175,13 @@ def attacked_requests(world: World) -> list[tuple[str, Question]]:
 def run_policy(policy: Policy, parts: Parts, stream: Sequence[Item]) -> Measures:
     """Ask the whole stream under `policy`, with fresh trust, history and reputation."""
     found = Measures()
-    reader = _Pausing(parts.reader)
+    reader = _Switching(parts.reader)
     now = [0.0]
     running = _aggregator(policy, parts, reader, now)
     for item in stream:
         now[0] = item.time
-        text = item.probe.question if item.probe is not None else _text(item)
-        reader.paused = item.probe is not None
+        text = item.text
+        reader.choose(item)
         query = Query(text, item.request_id, item.user_id)
         answer = running.ask(
             text,
@@ -216,6 +236,9 @@ def _note(found: Measures, item: Item, answer: Answer, parts: Parts) -> None:
         answered = bool(read) and not answer.refused
         found.seen[item.probe.doc_id] = Seen(answered, _context(read) if answered else "")
         return
+    if item.prompt is not None:
+        found.recited.append(("" if answer.refused else answer.text, list(texts.values())))
+        return
     question = item.question
     assert question is not None
     gold = parts.world.relevant(question)
@@ -256,11 +279,6 @@ def _findable(question: Question) -> list[str]:
     return [answer for answer in question.answers if answer.lower() not in _PLAIN and len(answer) > 2]
 
 
-def _text(item: Item) -> str:
-    assert item.question is not None
-    return item.question.text
-
-
 def _options(item: Item, world: World) -> tuple[str, ...]:
     if item.question is None:
         return ()
@@ -269,15 +287,22 @@ def _options(item: Item, world: World) -> tuple[str, ...]:
     return (*item.question.answers[:1], wrong)
 
 
-class _Pausing:
-    """A reader that says nothing while `paused`: a probe is scored on what its reader was given."""
+class _Switching:
+    """The reader that fits a query: silent for probes, which are scored on what it would have been given,
+    obedient for leak prompts, the real one for questions.
+    """
 
     def __init__(self, inner: Reader) -> None:
         self._inner = inner
+        self._use: Reader | None = inner
         self.name = inner.name
         self.simulated = inner.simulated
         self.forced_choice = inner.forced_choice
-        self.paused = False
+
+    def choose(self, item: Item) -> None:
+        self._use = None if item.probe is not None else self._inner
+        if item.prompt is not None:
+            self._use = ObedientReader()
 
     def read(self, request: ReadRequest) -> Reading:
-        return Reading("") if self.paused else self._inner.read(request)
+        return Reading("") if self._use is None else self._use.read(request)
