@@ -107,7 +107,7 @@ def test_quotation_accuses_the_user_and_poison_does_not() -> None:
     assert quoting.membership > 0.8
     assert quoting.poisoning < 0.3
     poisoned = RuleSentinel().assess(observe("x", retrieval=RetrievalSignals(quoted=0.0, question_echo=1.0)))
-    assert poisoned.poisoning > 0.5
+    assert poisoned.poisoning > 0.4
     assert poisoned.user_risk == 0.0
 
 
