@@ -32,7 +32,7 @@ class LeakageAuditConfig(StrictModel):
     the reader of the answer sees what was withheld.
     """
 
-    max_span: int = Field(default=60, ge=5)
+    max_span: int = Field(default=100, ge=5)
     action: Literal["mask", "refuse"] = "mask"
     max_share: float = Field(default=1.0, ge=0, le=1)
     context: int = Field(default=3, ge=0)

@@ -56,7 +56,7 @@ class StrategistConfig(StrictModel):
     filter_stage: str = "trustrag"
     filter_parameters: Mapping[str, Any] = Field(default_factory=dict)
     attention_stage: str = ""
-    audit_span: int = Field(default=60, ge=5)
+    audit_span: int = Field(default=100, ge=5)
     audit_span_strict: int = Field(default=12, ge=5)
 
 

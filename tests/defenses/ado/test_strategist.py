@@ -33,7 +33,7 @@ def test_calm_traffic_gets_what_costs_nothing() -> None:
     assert rules.plan(CALM, 0.5, "before") == DefensePlan()
     after = rules.plan(CALM, 0.5, "after")
     assert names(after) == ["injection_guard", "leakage_audit"]
-    assert span(after) == 60
+    assert span(after) == 100
 
 
 def test_membership_risk_asks_for_privacy_and_hides_quoted_documents() -> None:
@@ -49,7 +49,7 @@ def test_poisoning_and_leakage_get_their_own_defense() -> None:
     rules = RuleStrategist(StrategistConfig(attention_stage="attention_variance"))
     assert names(rules.plan(POISON, 0.5, "after")) == ["trustrag", "injection_guard", "leakage_audit"]
     planted = RiskProfile(Level.CRITICAL, poisoning=0.99)
-    assert span(rules.plan(planted, 0.5, "after")) == 60  # the user did nothing: no answer is cut short
+    assert span(rules.plan(planted, 0.5, "after")) == 100  # the user did nothing: no answer is cut short
     leak = rules.plan(LEAK, 0.5, "after")
     assert names(leak) == ["injection_guard", "attention_variance", "leakage_audit"]
     assert span(leak) == 12
