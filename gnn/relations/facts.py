@@ -11,8 +11,9 @@ from core.text import stop_words
 from gnn.relations.lexicon import ANTONYMS, DOWN, MONTHS, NEGATIONS, NUMBER_WORDS, ORDER, SCALES, UNITS, UP
 
 _TOKEN = re.compile(
-    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|[%$€£]|[^\W\d_]+(?:['’-][^\W\d_]+)*", re.UNICODE
+    r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|[%$€£]", re.UNICODE
 )
+_CURRENCIES = "$€£"
 _SUFFIXES = ("ations", "ation", "ingly", "ments", "ment", "ness", "ings", "ing", "edly", "ies", "ied", "ely",
              "ers", "ed", "es", "ly", "er", "s", "e", "y")  # fmt: skip
 
@@ -40,7 +41,12 @@ class SentenceFacts:
 
 
 class _Word(NamedTuple):
+    """What one token contributes; `plain` where that is no more than its stem."""
+
+    lower: str
     stem: str | None
+    capital: bool
+    plain: bool
     negation: bool
     sign: int
     opposites: frozenset[str]
@@ -61,18 +67,28 @@ def stem(word: str) -> str:
 
 
 @lru_cache(maxsize=500_000)
-def _word(lower: str) -> _Word:
+def _word(token: str) -> _Word:
+    lower = token.lower()
     negation = lower in NEGATIONS or lower.endswith(("n't", "n’t"))
     keep = lower not in stop_words() and len(lower) > 1
+    sign = (lower in UP) - (lower in DOWN)
+    opposites = ANTONYMS.get(lower, frozenset())
+    special = (NUMBER_WORDS.get(lower), UNITS.get(lower), SCALES.get(lower))
+    order = ORDER.get(lower, 0)
+    # isdecimal, not isdigit: a superscript is a digit but no number
+    amount = token[0].isdecimal() or token[0] in _CURRENCIES or any(v is not None for v in special)
     return _Word(
+        lower=lower,
         stem=stem(lower) if keep else None,
+        capital=token[0].isupper(),
+        plain=not (amount or negation or sign or opposites or order),
         negation=negation,
-        sign=(lower in UP) - (lower in DOWN),
-        opposites=ANTONYMS.get(lower, frozenset()),
-        number=NUMBER_WORDS.get(lower),
-        unit=UNITS.get(lower),
-        scale=SCALES.get(lower),
-        order=ORDER.get(lower, 0),
+        sign=sign,
+        opposites=opposites,
+        number=special[0],
+        unit=special[1],
+        scale=special[2],
+        order=order,
         month=lower in MONTHS,
     )
 
@@ -91,50 +107,51 @@ def sentence_facts(text: str) -> SentenceFacts:
     currency = ""
     sequence: list[str | None] = []
     for i, token in enumerate(tokens):
-        first = token[0]
-        if first.isdecimal():  # not isdigit: a superscript is a digit but no number
+        word = _word(token)
+        if not (word.plain and pending is None):
+            first = token[0]
+            if first.isdecimal():
+                if pending is not None:
+                    numbers.add((pending, currency or _bare(pending)))
+                pending = float(token.replace(",", ""))
+                sequence.append(None)
+                continue
+            if word.scale is not None and pending is not None:
+                pending *= word.scale
+                sequence.append(None)
+                continue
             if pending is not None:
-                numbers.add((pending, currency or _bare(pending)))
-            pending = float(token.replace(",", ""))
-            sequence.append(None)
-            continue
-        word = _word(token.lower())
-        if word.scale is not None and pending is not None:
-            pending *= word.scale
-            sequence.append(None)
-            continue
-        if pending is not None:
-            unit = word.unit or currency
-            if unit or not word.month:
-                numbers.add((pending, unit or _bare(pending)))
-            else:
-                numbers.add((pending, "day"))
-            pending, currency = None, ""
-        elif first in "$€£":
-            currency = first
-        if word.number is not None:
-            if (i + 1 < len(tokens) and tokens[i + 1].lower() in SCALES) or tokens[i + 1 : i + 2] == ["%"]:
-                pending = word.number
-            else:
-                follower = _word(tokens[i + 1].lower()).unit if i + 1 < len(tokens) else None
-                numbers.add((word.number, follower or ""))
-            sequence.append(None)
-            continue
-        negations += word.negation
-        sign += word.sign
-        if word.opposites:
-            antonyms.add(token.lower())
-            opposites |= word.opposites
-        if word.order and marker == 0:
-            marker, at = word.order, i
+                unit = word.unit or currency
+                if unit or not word.month:
+                    numbers.add((pending, unit or _bare(pending)))
+                else:
+                    numbers.add((pending, "day"))
+                pending, currency = None, ""
+            elif first in _CURRENCIES:
+                currency = first
+            if word.number is not None:
+                if (i + 1 < len(tokens) and tokens[i + 1].lower() in SCALES) or tokens[i + 1 : i + 2] == [
+                    "%"
+                ]:
+                    pending = word.number
+                else:
+                    follower = _word(tokens[i + 1]).unit if i + 1 < len(tokens) else None
+                    numbers.add((word.number, follower or ""))
+                sequence.append(None)
+                continue
+            negations += word.negation
+            sign += word.sign
+            if word.opposites:
+                antonyms.add(word.lower)
+                opposites |= word.opposites
+            if word.order and marker == 0:
+                marker, at = word.order, i
         if word.stem is not None:
             stems.add(word.stem)
             # a capital opens every sentence: the first word counts only as part of a longer name
-            if first.isupper() and (i > 0 or (len(tokens) > 1 and tokens[1][:1].isupper())):
+            if word.capital and (i > 0 or (len(tokens) > 1 and tokens[1][:1].isupper())):
                 entities.add(word.stem)
-            sequence.append(word.stem)
-        else:
-            sequence.append(None)
+        sequence.append(word.stem)
     if pending is not None:
         numbers.add((pending, currency or _bare(pending)))
     order = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,69 +23,89 @@ N_FEATURES = len(FEATURES) + len(CONTEXT_FEATURES)
 
 def sentence_pair_features(f: SentenceFacts, g: SentenceFacts) -> tuple[float, ...]:
     """`FEATURES` of two sentences, the same for (f, g) and (g, f); all finite, most in [0,1]."""
-    shared = len(f.stems & g.stems)
-    small, large = sorted((len(f.stems), len(g.stems)))
-    union = small + large - shared
+    return tuple(fact_features([(f, g)])[0].tolist())
+
+
+def fact_features(pairs: Sequence[tuple[SentenceFacts, SentenceFacts]]) -> NDArray[np.float32]:
+    """(p, len(FEATURES)) of sentence pairs, many at once."""
+    if not pairs:
+        return np.zeros((0, len(FEATURES)), dtype=np.float32)
+    left = np.array([_sentence(f) for f, _ in pairs], dtype=np.float64)
+    right = np.array([_sentence(g) for _, g in pairs], dtype=np.float64)
+    both = np.array([_pair(f, g) for f, g in pairs], dtype=np.float64)
+    stems_f, entities_f, numbers_f, negations_f, sign_f, length_f, order_f = left.T
+    stems_g, entities_g, numbers_g, negations_g, sign_g, length_g, order_g = right.T
+    shared, entities, numbers, only_f, only_g, unit, year, antonym, order, marker, same = both.T
+    small, large = np.minimum(stems_f, stems_g), np.maximum(stems_f, stems_g)
     only_small, only_large = small - shared, large - shared
-    entities_shared = len(f.entities & g.entities)
-    e_small = min(len(f.entities), len(g.entities))
-    # an entity counts as one-sided only if the other sentence does not mention the word at all
-    e_f, e_g = len(f.entities - g.stems), len(g.entities - f.stems)
-    n_f, n_g = f.numbers - g.numbers, g.numbers - f.numbers
-    units_f = {unit for _, unit in n_f}
-    units_g = {unit for _, unit in n_g}
-    common = units_f & units_g
-    order = one_sided_order = marker = 0.0
+    fewest = np.minimum(entities_f, entities_g)
+    less, more = np.minimum(only_f, only_g), np.maximum(only_f, only_g)
+    n_f, n_g = numbers_f - numbers, numbers_g - numbers
+    shorter = np.minimum(length_f, length_g)
+    columns = (
+        shared / np.maximum(small, 1),
+        shared / np.maximum(large, 1),
+        shared / np.maximum(small + large - shared, 1),
+        np.where(fewest > 0, entities / np.maximum(fewest, 1), 0.5),
+        np.minimum(entities, 4) / 4,
+        np.minimum(less, 3) / 3,
+        np.minimum(more, 4) / 4,
+        np.minimum(numbers, 3) / 3,
+        np.minimum(np.minimum(n_f, n_g), 3) / 3,
+        np.minimum(np.maximum(n_f, n_g), 4) / 4,
+        unit,
+        year,
+        (negations_f - negations_g) % 2,
+        np.minimum(np.abs(negations_f - negations_g), 2) / 2,
+        np.minimum(antonym, 2) / 2,
+        order,
+        order_f != order_g,
+        marker,
+        np.sign(sign_f) * np.sign(sign_g),
+        np.minimum(np.abs(sign_f - sign_g), 3) / 3,
+        np.minimum(only_small, 8) / 8,
+        np.minimum(only_large, 12) / 12,
+        1.0 / (1.0 + only_large - only_small),
+        np.minimum(np.log1p(shorter) / 4, 1.0),
+        shorter / np.maximum(np.maximum(length_f, length_g), 1),
+        same,
+        (less > 0) & (shared >= 3) & (only_small <= 3) & (only_large <= 3),
+    )
+    return np.column_stack(columns).astype(np.float32)
+
+
+def _sentence(f: SentenceFacts) -> tuple[float, ...]:
+    return (
+        len(f.stems), len(f.entities), len(f.numbers), f.negations, f.sign, f.length, f.order is not None,
+    )  # fmt: skip
+
+
+def _pair(f: SentenceFacts, g: SentenceFacts) -> tuple[float, ...]:
+    """What both sentences together say; sets that are empty are not compared."""
+    entities = numbers = only_f = only_g = unit = year = antonym = order = marker = 0.0
+    if f.entities:
+        entities = len(f.entities & g.entities)
+        # an entity counts as one-sided only if the other sentence does not mention the word at all
+        only_f = len(f.entities - g.stems)
+    if g.entities:
+        only_g = len(g.entities - f.stems)
+    if f.numbers and g.numbers:
+        numbers = len(f.numbers & g.numbers)
+        common = {u for _, u in f.numbers - g.numbers} & {u for _, u in g.numbers - f.numbers}
+        if common:
+            unit, year = float(bool(common - {"year", ""})), float("year" in common)
+    if f.antonyms and g.antonyms:
+        antonym = len((f.antonyms - g.antonyms) & g.opposites | (g.antonyms - f.antonyms) & f.opposites)
     if f.order and g.order:
         same = _overlap(f.order[1], g.order[1]) + _overlap(f.order[2], g.order[2])
         crossed = _overlap(f.order[1], g.order[2]) + _overlap(f.order[2], g.order[1])
-        flipped = f.order[0] != g.order[0]
-        order = (crossed - same) * (-1.0 if flipped else 1.0) / 2.0
-        marker = float(flipped)
-    elif f.order or g.order:
-        one_sided_order = 1.0
-    antonym = len((f.antonyms - g.antonyms) & g.opposites | (g.antonyms - f.antonyms) & f.opposites)
-    matched = (e_f > 0) and (e_g > 0)
+        marker = float(f.order[0] != g.order[0])
+        order = (crossed - same) * (-0.5 if marker else 0.5)
     return (
-        shared / small if small else 0.0,
-        shared / large if large else 0.0,
-        shared / union if union else 0.0,
-        entities_shared / e_small if e_small else 0.5,
-        min(entities_shared, 4) / 4,
-        min(e_f, e_g, 3) / 3,
-        min(max(e_f, e_g), 4) / 4,
-        min(len(f.numbers & g.numbers), 3) / 3,
-        min(len(n_f), len(n_g), 3) / 3,
-        min(max(len(n_f), len(n_g)), 4) / 4,
-        float(bool(common - {"year", ""})),
-        float("year" in common),
-        float((f.negations - g.negations) % 2),
-        min(abs(f.negations - g.negations), 2) / 2,
-        min(antonym, 2) / 2,
-        order,
-        one_sided_order,
-        marker,
-        float(np.sign(f.sign) * np.sign(g.sign)),
-        min(abs(f.sign - g.sign), 3) / 3,
-        min(only_small, 8) / 8,
-        min(only_large, 12) / 12,
-        1.0 / (1.0 + abs(only_large - only_small)),
-        min(math.log1p(min(f.length, g.length)) / 4, 1.0),
-        min(f.length, g.length) / max(f.length, g.length, 1),
-        float(f.text == g.text),
-        float(matched and shared >= 3 and only_small <= 3 and only_large <= 3),
-    )
+        len(f.stems & g.stems), entities, numbers, only_f, only_g, unit, year, antonym, order, marker,
+        f.text == g.text,
+    )  # fmt: skip
 
 
 def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
-
-
-def pair_matrix(
-    pairs: list[tuple[SentenceFacts, SentenceFacts]], context: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """(n, N_FEATURES): sentence features beside `context` (n, 3): cosine, mutual best, document cosine."""
-    if not pairs:
-        return np.zeros((0, N_FEATURES), dtype=np.float32)
-    rows = np.array([sentence_pair_features(f, g) for f, g in pairs], dtype=np.float32)
-    return np.concatenate([rows, context.astype(np.float32)], axis=1)

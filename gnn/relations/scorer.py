@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnn.relations.facts import SentenceFacts, sentence_facts
-from gnn.relations.features import CONTEXT_FEATURES, FEATURES, N_FEATURES, sentence_pair_features
+from gnn.relations.features import CONTEXT_FEATURES, FEATURES, N_FEATURES, fact_features
 
 SCHEMA = "relations/" + "+".join((*FEATURES, *CONTEXT_FEATURES))
 NEUTRAL, AGREE, CONFLICT = 0, 1, 2
@@ -77,7 +77,7 @@ def softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 class FactCache:
-    """Sentence facts by text, least recently used go first."""
+    """Sentence facts by text, the oldest go first."""
 
     def __init__(self, limit: int = 200_000) -> None:
         self._facts: OrderedDict[str, SentenceFacts] = OrderedDict()
@@ -106,7 +106,8 @@ class LexicalRelationScorer:
         self.network = network
         self.identity = SCHEMA
         self.facts = FactCache()
-        self._pairs: dict[tuple[str, str], tuple[float, ...]] = {}
+        self._known: dict[tuple[str, str], int] = {}  # sentence pair -> its row of `_rows`
+        self._rows = np.zeros((0, len(FEATURES)), dtype=np.float32)
         self._limit = cache
 
     def features(
@@ -115,16 +116,28 @@ class LexicalRelationScorer:
         """(p, N_FEATURES) inputs of the network."""
         if not left:
             return np.zeros((0, N_FEATURES), dtype=np.float32)
-        cache, get = self._pairs, self.facts.get
-        if len(cache) > self._limit:
-            cache.clear()
-        rows = []
-        for a, b in zip(left, right, strict=True):
-            row = cache.get((a, b))
-            if row is None:
-                row = cache[(a, b)] = sentence_pair_features(get(a), get(b))
-            rows.append(row)
-        return np.concatenate([np.array(rows, dtype=np.float32), context.astype(np.float32)], axis=1)
+        pairs = list(zip(left, right, strict=True))
+        rows = list(map(self._known.get, pairs))
+        if None in rows:
+            new = dict.fromkeys(p for p, row in zip(pairs, rows, strict=True) if row is None)
+            if len(self._known) + len(new) > self._limit:  # full: start anew with this call's pairs
+                self._known.clear()
+                new = dict.fromkeys(pairs)
+            self._learn(list(new))
+            rows = list(map(self._known.get, pairs))
+        return np.concatenate([self._rows[np.array(rows)], context.astype(np.float32)], axis=1)
+
+    def _learn(self, pairs: list[tuple[str, str]]) -> None:
+        """Compute and remember the features of new, distinct `pairs`."""
+        get = self.facts.get
+        made = fact_features([(get(a), get(b)) for a, b in pairs])
+        start, end = len(self._known), len(self._known) + len(pairs)
+        if end > len(self._rows):
+            grown = np.zeros((2 * end, len(FEATURES)), dtype=np.float32)
+            grown[:start] = self._rows[:start]
+            self._rows = grown
+        self._rows[start:end] = made
+        self._known.update(zip(pairs, range(start, end), strict=True))
 
     def score(
         self, left: Sequence[str], right: Sequence[str], context: NDArray[np.float32]

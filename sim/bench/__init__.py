@@ -17,6 +17,7 @@ BENCHMARKS = Registry(
         "ragmask": "sim.bench.ragmask:run",
         "ragpart": "sim.bench.ragpart:run",
         "tris": "sim.bench.tris:run",
+        "verify": "sim.bench.verify:run",
     },
     extra="sim",
 )

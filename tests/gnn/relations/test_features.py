@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnn.relations.facts import sentence_facts
-from gnn.relations.features import FEATURES, N_FEATURES, pair_matrix, sentence_pair_features
+from gnn.relations.features import FEATURES, fact_features, sentence_pair_features
+from tests.gnn.relations import features_reference
 
 WORDS = (
     "the tower Arden Hall bell bronze iron not never before after increased decreased 12 19 kg tons 1874 1,000 "
@@ -66,10 +67,11 @@ def test_an_entity_that_the_other_mentions_in_lower_case_is_not_one_sided() -> N
     assert features("They rang Bronze.", "They rang bronze.")["entities_one_sided_max"] == 0.0
 
 
-def test_matrix_puts_context_behind_the_features() -> None:
-    f, g = sentence_facts("It weighs 12 kg."), sentence_facts("It weighs 19 kg.")
-    context = np.array([[0.9, 1.0, 0.8]], np.float32)
-    matrix = pair_matrix([(f, g)], context)
-    assert matrix.shape == (1, N_FEATURES)
-    assert matrix[0, -3:] == pytest.approx(context[0])
-    assert pair_matrix([], np.zeros((0, 3), np.float32)).shape == (0, N_FEATURES)
+@given(st.lists(st.tuples(sentence, sentence), max_size=8))
+def test_a_batch_equals_the_definition_pair_by_pair(pairs: list[tuple[str, str]]) -> None:
+    facts = [(sentence_facts(a), sentence_facts(b)) for a, b in pairs]
+    found = fact_features(facts)
+    assert found.shape == (len(pairs), len(FEATURES))
+    for row, (f, g) in zip(found, facts, strict=True):
+        wanted = features_reference.sentence_pair_features(f, g)
+        assert row == pytest.approx(np.array(wanted, np.float32), abs=1e-7)

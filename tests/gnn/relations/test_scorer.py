@@ -53,9 +53,17 @@ def test_the_default_scorer_is_a_relation_scorer_and_symmetric() -> None:
 
 
 def test_cached_pairs_give_the_same_and_a_full_cache_starts_anew() -> None:
-    scorer = LexicalRelationScorer(relation_network(), cache=1)
-    first = scorer.score([TRUE, TRUE], [FALSE, OTHER], CONTEXT[:2])
-    assert np.array_equal(first, scorer.score([TRUE, TRUE], [FALSE, OTHER], CONTEXT[:2]))
+    free = LexicalRelationScorer(relation_network())
+    for limit in (1, 2, 3, 100):
+        scorer = LexicalRelationScorer(relation_network(), cache=limit)
+        for left, right in (
+            ([TRUE, TRUE], [FALSE, OTHER]),
+            ([TRUE, TRUE], [FALSE, OTHER]),
+            ([OTHER, TRUE, TRUE], [TRUE, FALSE, FALSE]),
+            ([TRUE], [OTHER]),
+        ):
+            wanted = free.score(left, right, CONTEXT[: len(left)])
+            assert np.array_equal(scorer.score(left, right, CONTEXT[: len(left)]), wanted)
 
 
 def test_fact_cache_forgets_the_oldest() -> None:
