@@ -125,7 +125,7 @@ def _sentences(
         return best_cosine, best
     rows = told[several]
     size, top = size[several], top[several]
-    total = np.add.reduceat(vectors.astype(np.float64), starts, axis=0)[several]
+    total = np.add.reduceat(vectors, starts, axis=0)[several].astype(np.float64)
     own = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     own_sum = np.add.reduceat(own, starts)[several]
     own_best = own[(starts + at)[several]]

@@ -169,32 +169,25 @@ class SourceFilter:
         """
         c = self.config
         liar = labelings.astype(np.float64)
-        honest = 1.0 - liar
         flags = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
-        between = evidence.between
-        out = np.empty((len(labelings), len(ways(c))))
-        shared: dict[tuple[str, float], NDArray[np.float64]] = {}
-        for column, way in enumerate(ways(c)):
-            clash = 1 - (1 - way.noise) * (1 - way.rate)
-            both_lie = way.noise + 0.1 * way.rate if way.colluding else 1 - (1 - clash) * (1 - way.rate)
-            total = np.zeros(len(labelings))
-            for kind, rate, left, right, share in (
-                ("hh", way.noise, honest, honest, 0.5),
-                ("hl", clash, honest, liar, 1.0),
-                ("ll", both_lie, liar, liar, 0.5),
-            ):
-                key = (kind, round(rate, 6))
-                if key not in shared:
-                    shared[key] = share * _quadratic(left, between(min(rate, 0.97)), right)
-                total += shared[key]
-            out[:, column] = total
+        rates = np.array([self._conflict_rates(way) for way in ways(c)])
+        distinct, column = np.unique(rates, return_inverse=True)
+        between = np.stack([evidence.between(float(rate)) for rate in distinct])
+        # of each rate: all pairs of sources, pairs with at least one liar (twice with two), pairs of liars
+        everyone = between.sum(axis=(1, 2)) / 2
+        touched = liar @ between.sum(axis=2).T
+        both_lie = np.einsum("rkj,kj->kr", np.matmul(liar, between), liar) / 2
+        honest, mixed, lying = column.reshape(rates.shape).T
+        out = (everyone - touched + both_lie)[:, honest]
+        out += (touched - 2 * both_lie)[:, mixed] + both_lie[:, lying]
         # a round in which relations mislead accuses nobody: it bounds what one round can do
-        misled = np.log(c.misled_share) + between(0.5).sum() / 2
+        misled = np.log(c.misled_share) + evidence.between(0.5).sum() / 2
         return np.logaddexp(np.log1p(-c.misled_share) + out, misled) + flags[:, None]
 
-
-def _quadratic(
-    left: NDArray[np.float64], matrix: NDArray[np.float64], right: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Row-wise left' M right."""
-    return np.einsum("ki,ki->k", left @ matrix, right)
+    @staticmethod
+    def _conflict_rates(way: Way) -> tuple[float, float, float]:
+        """How often relations conflict between two honest sources, an honest and a liar, two liars."""
+        clash = 1 - (1 - way.noise) * (1 - way.rate)
+        liars = way.noise + 0.1 * way.rate if way.colluding else 1 - (1 - clash) * (1 - way.rate)
+        honest, mixed, lying = (round(min(rate, 0.97), 9) for rate in (way.noise, clash, liars))
+        return honest, mixed, lying

@@ -12,7 +12,7 @@ from gnn.relations.scorer import AGREE, CONFLICT, RelationScorer
 
 WEAK = 0.2  # a relation weaker than this is noise
 ALL_PAIRS = 100  # documents up to which every pair is compared
-NEAREST = 24  # beyond that, documents that each one is compared with
+NEAREST = 9  # beyond that, about as many are: more only add conflicts between unrelated documents
 
 
 @dataclass(frozen=True)

@@ -23,18 +23,19 @@ N_FEATURES = len(FEATURES) + len(CONTEXT_FEATURES)
 
 def sentence_pair_features(f: SentenceFacts, g: SentenceFacts) -> tuple[float, ...]:
     """`FEATURES` of two sentences, the same for (f, g) and (g, f); all finite, most in [0,1]."""
-    return tuple(fact_features([(f, g)])[0].tolist())
+    return tuple(fact_features([f, g], [0], [1])[0].tolist())
 
 
-def fact_features(pairs: Sequence[tuple[SentenceFacts, SentenceFacts]]) -> NDArray[np.float32]:
-    """(p, len(FEATURES)) of sentence pairs, many at once."""
-    if not pairs:
+def fact_features(
+    facts: Sequence[SentenceFacts], left: Sequence[int], right: Sequence[int]
+) -> NDArray[np.float32]:
+    """(p, len(FEATURES)) of p pairs of sentences: `left` and `right` index `facts`."""
+    if not len(left):
         return np.zeros((0, len(FEATURES)), dtype=np.float32)
-    left = np.array([_sentence(f) for f, _ in pairs], dtype=np.float64)
-    right = np.array([_sentence(g) for _, g in pairs], dtype=np.float64)
-    both = np.array([_pair(f, g) for f, g in pairs], dtype=np.float64)
-    stems_f, entities_f, numbers_f, negations_f, sign_f, length_f, order_f = left.T
-    stems_g, entities_g, numbers_g, negations_g, sign_g, length_g, order_g = right.T
+    each = np.array([_sentence(f) for f in facts], dtype=np.float64)
+    both = np.array([_pair(facts[i], facts[j]) for i, j in zip(left, right, strict=True)], dtype=np.float64)
+    stems_f, entities_f, numbers_f, negations_f, sign_f, length_f, order_f = each[left].T
+    stems_g, entities_g, numbers_g, negations_g, sign_g, length_g, order_g = each[right].T
     shared, entities, numbers, only_f, only_g, unit, year, antonym, order, marker, same = both.T
     small, large = np.minimum(stems_f, stems_g), np.maximum(stems_f, stems_g)
     only_small, only_large = small - shared, large - shared

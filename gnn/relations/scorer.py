@@ -129,8 +129,10 @@ class LexicalRelationScorer:
 
     def _learn(self, pairs: list[tuple[str, str]]) -> None:
         """Compute and remember the features of new, distinct `pairs`."""
-        get = self.facts.get
-        made = fact_features([(get(a), get(b)) for a, b in pairs])
+        texts = dict.fromkeys(text for pair in pairs for text in pair)
+        place = {text: i for i, text in enumerate(texts)}
+        facts = [self.facts.get(text) for text in texts]
+        made = fact_features(facts, [place[a] for a, _ in pairs], [place[b] for _, b in pairs])
         start, end = len(self._known), len(self._known) + len(pairs)
         if end > len(self._rows):
             grown = np.zeros((2 * end, len(FEATURES)), dtype=np.float32)

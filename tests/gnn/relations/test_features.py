@@ -70,7 +70,8 @@ def test_an_entity_that_the_other_mentions_in_lower_case_is_not_one_sided() -> N
 @given(st.lists(st.tuples(sentence, sentence), max_size=8))
 def test_a_batch_equals_the_definition_pair_by_pair(pairs: list[tuple[str, str]]) -> None:
     facts = [(sentence_facts(a), sentence_facts(b)) for a, b in pairs]
-    found = fact_features(facts)
+    flat = [fact for pair in facts for fact in pair]
+    found = fact_features(flat, list(range(0, len(flat), 2)), list(range(1, len(flat), 2)))
     assert found.shape == (len(pairs), len(FEATURES))
     for row, (f, g) in zip(found, facts, strict=True):
         wanted = features_reference.sentence_pair_features(f, g)
