@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gnn.inference.evidence import RoundEvidence
-from gnn.inference.source_filter import FilterConfig, SourceBeliefs
+from gnn.inference.source_filter import Way
 from gnn.relations.documents import DocumentRelations
 
 _ALTERED = 0.8  # how often an altered document conflicts with a trusted one on the same facts
@@ -19,33 +18,34 @@ _MOST_SUPPORT = -1.0  # corroboration may count no more than this: copies are ch
 
 
 def tampering_evidence(
-    relations: DocumentRelations, evidence: RoundEvidence, beliefs: SourceBeliefs, noise: float
+    relations: DocumentRelations, scale: float, honest: NDArray[np.float64], noise: float
 ) -> NDArray[np.float64]:
     """(n,) log-likelihood ratio altered : sound from what trusted documents say, at least -1.
 
-    `noise` is how often relations between sound documents look like conflicts.
+    `scale` is that of the round's evidence, `honest` (n,) the probability that a holder is honest,
+    `noise` how often relations between sound documents look like conflicts.
     """
-    trust = np.maximum(0.0, 2.0 * beliefs.any_honest(evidence.holders) - 1.0)
+    trust = np.maximum(0.0, 2.0 * honest - 1.0)
     strength = relations.strength
     i, j = np.nonzero(strength * trust.astype(np.float32))
     x = relations.dispute[i, j].astype(np.float64)
     sound = max(_LEAST_NOISE, noise)
     altered = 1 - (1 - sound) * (1 - _ALTERED)
     ratio = np.log(altered * x + (1 - altered) * (1 - x)) - np.log(sound * x + (1 - sound) * (1 - x))
-    weighed = evidence.scale * strength[i, j] * trust[j] * ratio
+    weighed = scale * strength[i, j] * trust[j] * ratio
     return np.maximum(_MOST_SUPPORT, np.bincount(i, weighed, minlength=len(trust)))
 
 
 def verification_credibility(
-    relations: DocumentRelations,
-    evidence: RoundEvidence,
-    beliefs: SourceBeliefs,
-    config: FilterConfig,
+    honest: NDArray[np.float64], tampering: NDArray[np.float64], way: Way
 ) -> NDArray[np.float64]:
-    """(n,) probability in (0,1) that each document is sound."""
-    honest = beliefs.any_honest(evidence.holders)
-    way = beliefs.expected(config)
+    """(n,) probability in (0,1) that each document is sound.
+
+    Args:
+        honest: (n,) probability that a holder is honest.
+        tampering: (n,) log-likelihood ratio altered : sound.
+        way: how liars are believed to lie.
+    """
     rate = min(0.97, way.rate / 0.7)
-    odds = np.log(rate / (1 - rate)) + tampering_evidence(relations, evidence, beliefs, way.noise)
-    altered = 1.0 / (1.0 + np.exp(-odds))
+    altered = 1.0 / (1.0 + np.exp(-(np.log(rate / (1 - rate)) + tampering)))
     return np.clip(1.0 - (1.0 - honest) * altered, 1e-4, 1 - 1e-4)

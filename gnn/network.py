@@ -1,4 +1,4 @@
-"""Runs the trained default network on graphs, one round at a time."""
+"""Graphs as tensors for the default network, and its parameters as checkpoint arrays."""
 
 from __future__ import annotations
 
@@ -8,32 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gnn.checkpoint import Checkpoint
 from gnn.graph import Graph
-from gnn.model import CredibilityNetwork, NetworkConfig
-
-_PREFIX = "network."
-
-
-class NetworkRunner:
-    """The network of a checkpoint in evaluation mode; the device is torch's default one."""
-
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self.model = CredibilityNetwork(NetworkConfig(**checkpoint.meta["network"]))
-        state = {
-            name.removeprefix(_PREFIX): torch.from_numpy(np.array(array))
-            for name, array in checkpoint.arrays.items()
-            if name.startswith(_PREFIX)
-        }
-        self.model.load_state_dict(state)
-        self.model.eval()
-
-    def logits(self, graph: Graph) -> NDArray[np.float64]:
-        """(n,) logits of the documents of `graph`."""
-        if not len(graph.documents):
-            return np.zeros(0)
-        with torch.inference_mode():
-            return self.model(*tensors(graph)).double().numpy()
+from gnn.model import CredibilityNetwork
+from gnn.runner import PREFIX
 
 
 def tensors(graph: Graph) -> tuple[torch.Tensor, ...]:
@@ -67,4 +44,4 @@ def batched(graphs: Sequence[Graph]) -> tuple[torch.Tensor, ...]:
 
 def export(model: CredibilityNetwork) -> dict[str, NDArray[np.float32]]:
     """Parameters and running statistics of `model` as checkpoint arrays."""
-    return {_PREFIX + name: value.detach().numpy() for name, value in model.state_dict().items()}
+    return {PREFIX + name: value.detach().numpy() for name, value in model.state_dict().items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,8 @@ from gnn.inference.source_filter import SourceBeliefs
 from gnn.relations.scorer import MLP, LexicalRelationScorer, RelationScorer
 from gnn.relations.scorer import SCHEMA as RELATION_SCHEMA
 from gnn.round import VerificationRound, prepare_round
+from gnn.runner import NetworkRunner
 from gnn.signals import Channels, Signals, sigmoid
-
-if TYPE_CHECKING:
-    from gnn.network import NetworkRunner
 
 SCHEMAS = {
     "relations": RELATION_SCHEMA,
@@ -68,7 +66,7 @@ class CredibilityScorer:
         threshold: content threshold of the deployment's domain (`scr calibrate`); None takes the
             checkpoint's.
         relations: another judge of sentence pairs, None the checkpoint's lexical one.
-        network: False scores by the channels alone (no torch is loaded).
+        network: False scores by the channels alone.
         content: False leaves the content channel out: agreement between sources decides alone.
 
     Raises:
@@ -94,11 +92,7 @@ class CredibilityScorer:
         )
         self.threshold = float(checkpoint.meta["threshold"] if threshold is None else threshold)
         self._calibration = checkpoint.meta.get("calibration", {})
-        self._network: NetworkRunner | None = None
-        if network and "network" in checkpoint.meta:
-            from gnn.network import NetworkRunner
-
-            self._network = NetworkRunner(checkpoint)
+        self._network = NetworkRunner(checkpoint) if network and "network" in checkpoint.meta else None
 
     def start(self, sources: Sequence[str]) -> SourceBeliefs:
         """Beliefs before the first round."""

@@ -104,6 +104,9 @@ class Channels:
         evidence = round_evidence(related, given.holders, levels, trust)
         source_filter = self.filter_for(len(given.sources))
         beliefs = source_filter.update(prior, evidence)
+        way = beliefs.expected(self.filter_config)
+        any_honest = beliefs.any_honest(given.holders)
+        tampering = tampering_evidence(related, evidence.scale, any_honest, way.noise)
         return Signals(
             content=features,
             content_logit=content_logit,
@@ -111,13 +114,11 @@ class Channels:
             relations=related,
             evidence=evidence,
             beliefs=beliefs,
-            way=beliefs.expected(self.filter_config),
+            way=way,
             prior=source_filter.predict(beliefs, evidence),
-            any_honest=beliefs.any_honest(given.holders),
-            tampering=tampering_evidence(
-                related, evidence, beliefs, beliefs.expected(self.filter_config).noise
-            ),
-            verification=verification_credibility(related, evidence, beliefs, self.filter_config),
+            any_honest=any_honest,
+            tampering=tampering,
+            verification=verification_credibility(any_honest, tampering, way),
         )
 
     def content_logits(self, given: VerificationRound) -> tuple[NDArray[np.float32], NDArray[np.float64]]:

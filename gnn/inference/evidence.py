@@ -50,21 +50,31 @@ class PairEvidence:
 
     def __init__(self, evidence: RoundEvidence) -> None:
         i, j = np.nonzero(evidence.weight)
-        self._weight = evidence.weight[i, j].astype(np.float64)
-        self._dispute = evidence.dispute[i, j].astype(np.float64)
-        self._left = evidence.holders[i].astype(np.float64)
-        self._right = evidence.holders[j].astype(np.float64)
-        self._known: dict[float, NDArray[np.float64]] = {}
+        self._sources = evidence.holders.shape[1]
+        weight = evidence.weight[i, j].astype(np.float64)
+        dispute = evidence.dispute[i, j].astype(np.float64)
+        # one entry for each pair of sources that hold a related pair of documents
+        pair, left, right = np.nonzero(evidence.holders[i][:, :, None] & evidence.holders[j][:, None, :])
+        apart = left != right
+        pair, self._cell = pair[apart], (left * self._sources + right)[apart]
+        self._weight, self._dispute = weight[pair], dispute[pair]
+        self._known: dict[bytes, NDArray[np.float64]] = {}
 
-    def __call__(self, noise: float) -> NDArray[np.float64]:
-        """(m, m) summed log-likelihood if a pair of sources conflicts with rate `noise`, remembered."""
-        key = round(noise, 9)
+    def __call__(self, noise: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(r, m, m) summed log-likelihoods if a pair of sources conflicts with each rate of `noise` (r,).
+
+        Remembered, since a local search asks often.
+        """
+        key = noise.tobytes()
         if key not in self._known:
-            x = self._dispute
-            pair = self._weight * np.log(noise * x + (1 - noise) * (1 - x))
-            between = (self._left * pair[:, None]).T @ self._right
-            np.fill_diagonal(between, 0.0)
-            self._known[key] = between
+            m, x = self._sources, self._dispute
+            rows = [
+                np.bincount(
+                    self._cell, self._weight * np.log(rate * x + (1 - rate) * (1 - x)), minlength=m * m
+                )
+                for rate in noise
+            ]
+            self._known[key] = np.array(rows).reshape(len(noise), m, m)
         return self._known[key]
 
 

@@ -98,7 +98,8 @@ class LargeSourceFilter(SourceFilter):
     ) -> list[NDArray[np.bool_]]:
         """All honest, the sources that the unary evidence suspects, and those most in dispute."""
         m = len(unary)
-        conflict = (evidence.between(0.9) - evidence.between(0.1)).sum(axis=1)
+        little, much = evidence.between(np.array([0.1, 0.9])).sum(axis=2)
+        conflict = much - little
         order = np.argsort(-(conflict + unary), kind="stable")
         starts = [np.zeros(m, bool), unary > 0]
         for size in np.unique(np.linspace(1, limit, _STARTS).astype(int)):

@@ -8,7 +8,7 @@ Beyond `EXACT_LIMIT` sources `gnn.inference.large` replaces the enumeration by a
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -91,14 +91,15 @@ class Way(NamedTuple):
     noise: float
 
 
-def ways(config: FilterConfig) -> list[Way]:
+@lru_cache(maxsize=64)
+def ways(config: FilterConfig) -> tuple[Way, ...]:
     """All combinations, the columns of `SourceBeliefs.log_mass`."""
-    return [
+    return tuple(
         Way(rate, colluding, noise)
         for noise in config.honest_noise
         for colluding in (0.0, 1.0)
         for rate in config.lie_rates
-    ]
+    )
 
 
 def enumerate_labelings(m: int) -> NDArray[np.bool_]:
@@ -170,24 +171,29 @@ class SourceFilter:
         c = self.config
         liar = labelings.astype(np.float64)
         flags = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
-        rates = np.array([self._conflict_rates(way) for way in ways(c)])
-        distinct, column = np.unique(rates, return_inverse=True)
-        between = np.stack([evidence.between(float(rate)) for rate in distinct])
+        distinct, column = self._rates
+        between = evidence.between(distinct)
         # of each rate: all pairs of sources, pairs with at least one liar (twice with two), pairs of liars
         everyone = between.sum(axis=(1, 2)) / 2
         touched = liar @ between.sum(axis=2).T
-        both_lie = np.einsum("rkj,kj->kr", np.matmul(liar, between), liar) / 2
-        honest, mixed, lying = column.reshape(rates.shape).T
+        both_lie = (np.matmul(liar, between) * liar).sum(axis=2).T / 2
+        honest, mixed, lying = column
         out = (everyone - touched + both_lie)[:, honest]
         out += (touched - 2 * both_lie)[:, mixed] + both_lie[:, lying]
         # a round in which relations mislead accuses nobody: it bounds what one round can do
-        misled = np.log(c.misled_share) + evidence.between(0.5).sum() / 2
+        misled = np.log(c.misled_share) + evidence.between(np.array([0.5])).sum() / 2
         return np.logaddexp(np.log1p(-c.misled_share) + out, misled) + flags[:, None]
 
-    @staticmethod
-    def _conflict_rates(way: Way) -> tuple[float, float, float]:
-        """How often relations conflict between two honest sources, an honest and a liar, two liars."""
-        clash = 1 - (1 - way.noise) * (1 - way.rate)
-        liars = way.noise + 0.1 * way.rate if way.colluding else 1 - (1 - clash) * (1 - way.rate)
-        honest, mixed, lying = (round(min(rate, 0.97), 9) for rate in (way.noise, clash, liars))
-        return honest, mixed, lying
+    @cached_property
+    def _rates(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """(r,) distinct rates of conflict, and (3, c) which of them holds between two honest sources, an
+
+        honest one and a liar, and two liars, for each way of lying.
+        """
+        table = []
+        for way in ways(self.config):
+            clash = 1 - (1 - way.noise) * (1 - way.rate)
+            liars = way.noise + 0.1 * way.rate if way.colluding else 1 - (1 - clash) * (1 - way.rate)
+            table.append([min(rate, 0.97) for rate in (way.noise, clash, liars)])
+        distinct, column = np.unique(np.array(table).round(9), return_inverse=True)
+        return distinct, column.reshape(-1, 3).T

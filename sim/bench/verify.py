@@ -132,9 +132,10 @@ def stepwise(scorer: CredibilityScorer, given: Given, embedder: Embedder) -> dic
         source_filter = channels.filter_for(len(prepared.sources))
         beliefs = source_filter.update(prior, evidence)
         source_filter.predict(beliefs, evidence)
-        noise = beliefs.expected(channels.filter_config).noise
-        tampering_evidence(gated, evidence, beliefs, noise)
-        verification_credibility(gated, evidence, beliefs, channels.filter_config)
+        way = beliefs.expected(channels.filter_config)
+        honest = beliefs.any_honest(prepared.holders)
+        tampering = tampering_evidence(gated, evidence.scale, honest, way.noise)
+        verification_credibility(honest, tampering, way)
 
     step("filter", infer)
     signals = channels.run(prepared, prior, scorer.threshold)

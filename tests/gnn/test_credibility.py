@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from gnn.credibility import tampering_evidence, verification_credibility
 from gnn.inference.evidence import RoundEvidence, round_evidence
@@ -39,7 +40,17 @@ def scene(
 
 
 def credibility(agree: float, conflict: float, honest: list[float]) -> float:
-    return float(verification_credibility(*scene(agree, conflict, honest), CONFIG)[0])
+    related, evidence, believed = scene(agree, conflict, honest)
+    return float(judged(related, evidence, believed)[0])
+
+
+def judged(
+    related: DocumentRelations, evidence: RoundEvidence, believed: SourceBeliefs
+) -> NDArray[np.float64]:
+    way = believed.expected(CONFIG)
+    any_honest = believed.any_honest(evidence.holders)
+    tampering = tampering_evidence(related, evidence.scale, any_honest, way.noise)
+    return verification_credibility(any_honest, tampering, way)
 
 
 share = st.floats(0.0, 1.0)
@@ -69,8 +80,8 @@ def test_what_distrusted_documents_say_counts_nothing() -> None:
     related = relations_of(3, conflict=[(0, 1, 0.9)])
     holders = np.eye(3, dtype=bool)
     evidence = round_evidence(related, holders, np.zeros(3, np.int8), np.ones(3, np.float32))
-    assert tampering_evidence(related, evidence, beliefs([0.9, 0.95, 0.9]), 0.1)[0] > 0
-    assert tampering_evidence(related, evidence, beliefs([0.9, 0.05, 0.9]), 0.1)[0] == 0.0
+    assert tampering_evidence(related, evidence.scale, np.array([0.9, 0.95, 0.9]), 0.1)[0] > 0
+    assert tampering_evidence(related, evidence.scale, np.array([0.9, 0.05, 0.9]), 0.1)[0] == 0.0
 
 
 def test_corroboration_is_bounded_because_copies_are_cheap() -> None:
@@ -79,7 +90,7 @@ def test_corroboration_is_bounded_because_copies_are_cheap() -> None:
     holders = np.zeros((n, 3), bool)
     holders[np.arange(n), np.arange(n) % 3] = True
     evidence = round_evidence(related, holders, np.zeros(3, np.int8), np.ones(n, np.float32))
-    found = tampering_evidence(related, evidence, beliefs([0.9, 0.9, 0.9]), 0.1)
+    found = tampering_evidence(related, evidence.scale, np.full(n, 0.9), 0.1)
     assert (found >= -1.0 - 1e-9).all()
 
 
@@ -93,7 +104,7 @@ def test_always_a_probability(m: int, seed: int) -> None:
         [(i, j, float(rng.random())) for i in range(n) for j in range(i)],
     )  # fmt: skip
     posterior = SourceFilter().update(SourceFilter().start(tuple(map(str, range(m)))), evidence)
-    found = verification_credibility(related, evidence, posterior, CONFIG)
+    found = judged(related, evidence, posterior)
     assert np.isfinite(found).all()
     assert ((found > 0) & (found < 1)).all()
 
@@ -120,4 +131,4 @@ def test_tampering_evidence_equals_the_formula_in_plain_loops(n: int, seed: int,
             ratio = np.log((altered * x + (1 - altered) * (1 - x)) / (sound * x + (1 - sound) * (1 - x)))
             total += evidence.scale * s * max(0.0, 2 * honest[j] - 1) * ratio
         wanted.append(max(-1.0, total))
-    assert np.allclose(tampering_evidence(related, evidence, believed, noise), wanted, atol=1e-5)
+    assert np.allclose(tampering_evidence(related, evidence.scale, honest, noise), wanted, atol=1e-5)

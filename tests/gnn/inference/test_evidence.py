@@ -74,8 +74,10 @@ def test_pairs_are_summed_by_source_by_hand() -> None:
     def log(x: float) -> float:
         return float(np.log(r * x + (1 - r) * (1 - x)))
 
-    found = evidence.between(r)
+    (found,) = evidence.between(np.array([r]))
     assert found[0, 1] == found[1, 0] == pytest.approx(log(0.2) + 2 * log(0.6), rel=1e-6)
     assert found[0, 0] == found[1, 1] == 0.0
-    assert evidence.between(r) is found  # remembered: local search asks often
+    rates = np.array([0.1, r])
+    assert evidence.between(rates)[1] == pytest.approx(found)
+    assert evidence.between(rates) is evidence.between(rates)  # remembered
     assert evidence.strength == pytest.approx([3.0, 3.0])
