@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.text import content_words, words
-from gnn.texts import as_line, word_line
+from gnn.texts import as_line, document_words, word_line
 
 FEATURES = (
     "question_run", "question_bigrams", "question_words", "question_words_best_sentence",
@@ -69,21 +69,21 @@ def _question(
 ) -> None:
     """Columns 0-3 and 22: how much of the question stands in each document, and of it in the question."""
     tokens = words(question)
-    asked = frozenset(tokens)
-    content = [as_line([word]) for word in set(content_words(question)) or asked]
-    bigrams = [as_line(pair) for pair in pairwise(tokens)]
-    distinct = set(bigrams)
+    asked = set(tokens)
+    content = set(content_words(question)) or asked
+    pairs = [(a, b, as_line((a, b))) for a, b in pairwise(tokens)]
+    distinct = max(1, len({pair for *_, pair in pairs}))
     for row, text, own, k in zip(out, texts, sentences, best.tolist(), strict=True):
-        line = word_line(text)
-        said = line.split()
-        present = {pair for pair in distinct if pair in line}
-        row[0] = _longest_run(tokens, [pair in present for pair in bigrams], line) / max(1, len(tokens))
-        row[1] = len(present) / max(1, len(distinct))
-        row[2] = sum([word in line for word in content]) / max(1, len(content))
-        row[22] = sum(map(asked.__contains__, said)) / max(1, len(said))
+        line, counts, total = document_words(text)
+        present = [a in counts and b in counts and pair in line for a, b, pair in pairs]
+        run = _longest_run(tokens, present, line) if any(present) else int(not asked.isdisjoint(counts))
+        row[0] = run / max(1, len(tokens))
+        row[1] = len({pair for (*_, pair), there in zip(pairs, present, strict=True) if there}) / distinct
+        row[2] = len(content & counts.keys()) / max(1, len(content))
+        row[22] = sum([counts.get(word, 0) for word in asked]) / max(1, total)
         if own:
             line = word_line(own[k])
-            row[3] = sum([word in line for word in content]) / max(1, len(content))
+            row[3] = sum([as_line((word,)) in line for word in content]) / max(1, len(content))
 
 
 def _sentences(
@@ -94,7 +94,7 @@ def _sentences(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Columns 9-14, 18, 23 and 24 from sentence vectors; returns each document's best cosine and sentence.
 
-    Means over sentence pairs come from sums: all pairs of a document are (|sum v|^2 - sum |v|^2) / 2.
+    Means over sentence pairs come from sums: all pairs of a document are (|sum v|^2 - size) / 2.
     """
     n = len(sentences)
     sizes = np.array([len(own) for own in sentences])
@@ -126,11 +126,8 @@ def _sentences(
     rows = told[several]
     size, top = size[several], top[several]
     total = np.add.reduceat(vectors, starts, axis=0)[several].astype(np.float64)
-    own = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-    own_sum = np.add.reduceat(own, starts)[several]
-    own_best = own[(starts + at)[several]]
-    with_best = np.einsum("ij,ij->i", chosen[several], total) - own_best
-    pairs = (np.einsum("ij,ij->i", total, total) - own_sum) / 2 - with_best
+    with_best = np.einsum("ij,ij->i", chosen[several], total) - 1.0  # vectors have length 1
+    pairs = (np.einsum("ij,ij->i", total, total) - size) / 2 - with_best
     rest = with_best / (size - 1)
     among = np.divide(pairs, (size - 1) * (size - 2) / 2, out=rest.copy(), where=size > 2)
     out[rows, 9], out[rows, 12] = rest, among
@@ -164,8 +161,6 @@ def _longest_run(question: list[str], present: list[bool], line: str) -> int:
 
     `present[i]` says whether tokens i and i+1 stand there side by side: a longer run needs all its pairs.
     """
-    if not any(present):
-        return int(any(as_line([word]) in line for word in question))
     longest = 2
     for start in range(len(question)):
         while all(present[start : start + longest]) and start + longest < len(question):

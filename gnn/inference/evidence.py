@@ -49,15 +49,17 @@ class PairEvidence:
     """Log-likelihoods of a round's related document pairs, summed by pair of sources."""
 
     def __init__(self, evidence: RoundEvidence) -> None:
-        i, j = np.nonzero(evidence.weight)
-        self._sources = evidence.holders.shape[1]
-        weight = evidence.weight[i, j].astype(np.float64)
-        dispute = evidence.dispute[i, j].astype(np.float64)
+        i, j = np.nonzero(np.triu(evidence.weight))
         # one entry for each pair of sources that hold a related pair of documents
-        pair, left, right = np.nonzero(evidence.holders[i][:, :, None] & evidence.holders[j][:, None, :])
+        held = evidence.holders
+        pair, left, right = np.nonzero(held[i][:, :, None] & held[j][:, None, :])
         apart = left != right
-        pair, self._cell = pair[apart], (left * self._sources + right)[apart]
-        self._weight, self._dispute = weight[pair], dispute[pair]
+        pair, left, right = pair[apart], left[apart], right[apart]
+        weight = np.where(i == j, 0.5, 1.0) * evidence.weight[i, j]  # one text twice is counted both ways
+        self._weight = weight[pair].astype(np.float64)
+        self._dispute = evidence.dispute[i, j].astype(np.float64)[pair]
+        self._sources = held.shape[1]
+        self._cell = left * self._sources + right
         self._known: dict[bytes, NDArray[np.float64]] = {}
 
     def __call__(self, noise: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,14 +69,11 @@ class PairEvidence:
         """
         key = noise.tobytes()
         if key not in self._known:
-            m, x = self._sources, self._dispute
-            rows = [
-                np.bincount(
-                    self._cell, self._weight * np.log(rate * x + (1 - rate) * (1 - x)), minlength=m * m
-                )
-                for rate in noise
-            ]
-            self._known[key] = np.array(rows).reshape(len(noise), m, m)
+            m, x, rate = self._sources, self._dispute, noise[:, None]
+            each = self._weight * np.log(rate * x + (1 - rate) * (1 - x))
+            summed = [np.bincount(self._cell, row, minlength=m * m) for row in each]
+            between: NDArray[np.float64] = np.array(summed).reshape(len(noise), m, m)
+            self._known[key] = between + between.transpose(0, 2, 1)
         return self._known[key]
 
 

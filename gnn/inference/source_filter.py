@@ -173,10 +173,11 @@ class SourceFilter:
         flags = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
         distinct, column = self._rates
         between = evidence.between(distinct)
-        # of each rate: all pairs of sources, pairs with at least one liar (twice with two), pairs of liars
+        a, b = np.triu_indices(liar.shape[1], 1)
+        # at each rate: all pairs of sources, those with a liar (twice where both lie), those of two liars
         everyone = between.sum(axis=(1, 2)) / 2
         touched = liar @ between.sum(axis=2).T
-        both_lie = (np.matmul(liar, between) * liar).sum(axis=2).T / 2
+        both_lie = (liar[:, a] * liar[:, b]) @ between[:, a, b].T
         honest, mixed, lying = column
         out = (everyone - touched + both_lie)[:, honest]
         out += (touched - 2 * both_lie)[:, mixed] + both_lie[:, lying]

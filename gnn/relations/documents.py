@@ -83,7 +83,8 @@ def relate(
         flat = [sentence for document in sentences for sentence in document]
         i, j = document_of[found.left], document_of[found.right]
         context = np.column_stack([found.cosine, found.mutual, cosine[i, j]]).astype(np.float32)
-        p = scorer.score([flat[k] for k in found.left], [flat[k] for k in found.right], context)
+        left, right = ([flat[k] for k in side.tolist()] for side in (found.left, found.right))
+        p = scorer.score(left, right, context)
         np.maximum.at(conflict, (i, j), p[:, CONFLICT])
         np.maximum.at(agree, (i, j), p[:, AGREE])
         np.add.at(aligned, (i, j), 1)
