@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import and_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,18 +73,22 @@ def _question(
     asked = set(tokens)
     content = set(content_words(question)) or asked
     pairs = [(a, b, as_line((a, b))) for a, b in pairwise(tokens)]
-    distinct = max(1, len({pair for *_, pair in pairs}))
-    for row, text, own, k in zip(out, texts, sentences, best.tolist(), strict=True):
+    once = [pair not in pairs[:i] for i, pair in enumerate(pairs)]
+    lines = [as_line((word,)) for word in content]
+    size, distinct, wanted = max(1, len(tokens)), max(1, sum(once)), max(1, len(content))
+    rows = []
+    for text, own, k in zip(texts, sentences, best.tolist(), strict=True):
         line, counts, total = document_words(text)
         present = [a in counts and b in counts and pair in line for a, b, pair in pairs]
-        run = _longest_run(tokens, present, line) if any(present) else int(not asked.isdisjoint(counts))
-        row[0] = run / max(1, len(tokens))
-        row[1] = len({pair for (*_, pair), there in zip(pairs, present, strict=True) if there}) / distinct
-        row[2] = len(content & counts.keys()) / max(1, len(content))
-        row[22] = sum([counts.get(word, 0) for word in asked]) / max(1, total)
-        if own:
-            line = word_line(own[k])
-            row[3] = sum([as_line((word,)) in line for word in content]) / max(1, len(content))
+        if any(present):
+            run, seen = _longest_run(tokens, present, line), sum(map(and_, present, once))
+        else:
+            run, seen = int(not asked.isdisjoint(counts)), 0
+        inside = len(content & counts.keys()) / wanted
+        share = sum([counts.get(word, 0) for word in asked]) / max(1, total)
+        said = word_line(own[k]) if own else ""
+        rows.append((run / size, seen / distinct, inside, sum([w in said for w in lines]) / wanted, share))
+    out[:, [0, 1, 2, 3, 22]] = rows
 
 
 def _sentences(
@@ -125,7 +130,7 @@ def _sentences(
         return best_cosine, best
     rows = told[several]
     size, top = size[several], top[several]
-    total = np.add.reduceat(vectors, starts, axis=0)[several].astype(np.float64)
+    total = np.add.reduceat(vectors, starts, axis=0)[several]
     with_best = np.einsum("ij,ij->i", chosen[several], total) - 1.0  # vectors have length 1
     pairs = (np.einsum("ij,ij->i", total, total) - size) / 2 - with_best
     rest = with_best / (size - 1)

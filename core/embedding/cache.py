@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from core.errors import EmbeddingError, StoreError
 from core.text import content_hash
 
 _CHUNK = 500  # below SQLite's limit of bound variables
+_SHORT = 400  # characters up to which a text's hash is remembered: sentences come again and again
+_hash = lru_cache(maxsize=100_000)(content_hash)
 
 
 class VectorStore:
@@ -115,7 +118,7 @@ class CachedEmbedder:
         """(n, dimension) float32 unit rows, cached by content."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        keys = [content_hash(text) for text in texts]
+        keys = [_hash(text) if len(text) <= _SHORT else content_hash(text) for text in texts]
         with self._lock:
             distinct = dict(zip(keys, texts, strict=True))
             found = self._lookup(distinct)

@@ -72,7 +72,7 @@ class PairEvidence:
             m, x, rate = self._sources, self._dispute, noise[:, None]
             each = self._weight * np.log(rate * x + (1 - rate) * (1 - x))
             summed = [np.bincount(self._cell, row, minlength=m * m) for row in each]
-            between: NDArray[np.float64] = np.array(summed).reshape(len(noise), m, m)
+            between = np.array(summed, dtype=np.float64).reshape(len(noise), m, m)
             self._known[key] = between + between.transpose(0, 2, 1)
         return self._known[key]
 

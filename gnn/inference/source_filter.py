@@ -148,12 +148,11 @@ class SourceFilter:
         full = np.zeros((2**m, beliefs.log_mass.shape[1]))
         codes = beliefs.labelings @ (1 << np.arange(m))
         full[codes] = beliefs.mass
-        for j in range(m):
-            turn, back = c.becomes_liar * pace[j], c.becomes_honest * pace[j]
-            cube = full.reshape(2 ** (m - 1 - j), 2, 2**j, -1)
-            honest, liar = cube[:, 0].copy(), cube[:, 1].copy()
-            cube[:, 0] = (1 - turn) * honest + back * liar
-            cube[:, 1] = turn * honest + (1 - back) * liar
+        low = m // 2  # sources change sides independently: first the lower half of the bits, then the upper
+        cube = full.reshape(2 ** (m - low), 2**low, -1)
+        turn, back = c.becomes_liar * pace, c.becomes_honest * pace
+        cube = np.matmul(_change(turn[:low], back[:low]), cube)
+        full = (_change(turn[low:], back[low:]) @ cube.reshape(len(cube), -1)).reshape(full.shape)
         mass = full[codes]
         prior = np.exp(self.way_prior())
         mass = (1 - c.spread) * mass + c.spread * mass.sum(axis=1, keepdims=True) * prior
@@ -198,3 +197,11 @@ class SourceFilter:
             table.append([min(rate, 0.97) for rate in (way.noise, clash, liars)])
         distinct, column = np.unique(np.array(table).round(9), return_inverse=True)
         return distinct, column.reshape(-1, 3).T
+
+
+def _change(turn: NDArray[np.float64], back: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(2^h, 2^h) probability of each state of h sources (column: before, row: after), source j as bit j."""
+    whole = np.ones((1, 1))
+    for t, b in zip(turn, back, strict=True):
+        whole = np.kron(np.array([[1 - t, b], [t, 1 - b]]), whole)
+    return whole

@@ -97,8 +97,17 @@ def test_many_sentences_are_aligned_document_by_document_with_the_same_result(
     given_ = rounds(counts, seed)
     dense = _densely(*given_, COSINE_FLOOR)
     sparse = _by_document(*given_, COSINE_FLOOR)
-    order = np.lexsort((sparse.right, sparse.left))
-    assert sparse.left[order].tolist() == dense.left.tolist()
-    assert sparse.right[order].tolist() == dense.right.tolist()
-    assert sparse.mutual[order].tolist() == dense.mutual.tolist()
-    assert sparse.cosine[order] == pytest.approx(dense.cosine, abs=1e-6)
+    order = np.lexsort((sparse[1], sparse[0]))
+    assert sparse[0][order].tolist() == dense[0].tolist()
+    assert sparse[1][order].tolist() == dense[1].tolist()
+    assert sparse[2][order] == pytest.approx(dense[2], abs=1e-6)
+
+
+def test_a_big_round_takes_the_second_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_ = rounds([3, 4, 2, 4], 1)
+    wanted = align(*given_)
+    monkeypatch.setattr("gnn.relations.align._DENSE", 5)
+    found = align(*given_)
+    assert set(zip(found.left.tolist(), found.right.tolist(), found.mutual.tolist(), strict=True)) == set(
+        zip(wanted.left.tolist(), wanted.right.tolist(), wanted.mutual.tolist(), strict=True)
+    )
