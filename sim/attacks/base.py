@@ -35,7 +35,7 @@ class AttackOptions(StrictModel):
     return the edited text, malicious ones the original. `edit_rate`: share of the documents that
     tampering alters. `edits`: edits per document (None: about one in every second sentence, at least 2).
     `iterations`: HotFlip's. `samples`: paraphrases that AdvRAGgen chooses from. `writer`: who writes them,
-    `rules` or a language model (`smollm2`, `openai:MODEL`, …).
+    `rules`, `woven-rules` or a language model (`smollm2`, `openai:MODEL`, …).
     """
 
     collude: bool = True

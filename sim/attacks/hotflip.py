@@ -23,11 +23,13 @@ _MOST_TOKENS = 128  # planted: a document of which hardly anything is left has n
 
 class HotFlipConfig(FlipConfig):
     """`tokens`: how many are planted (None: as many as the question has). `start`: they begin as the
-    question's tokens, repeated until there are enough, or as mask tokens.
+    question's tokens, repeated until there are enough, or as mask tokens. `places`: runs of tokens that
+    the spread-out attack makes of them, evenly over the document; as many as tokens: one by one.
     """
 
     tokens: int | None = Field(default=None, ge=1, le=_MOST_TOKENS)
     start: Literal["query", "mask"] = "query"
+    places: int = Field(default=3, ge=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,10 @@ class HotFlipCrafter:
 
 
 class SpreadCrafter(HotFlipCrafter):
-    """The same number of tokens, spread evenly over the part of the document that the embedder reads.
+    """The same number of tokens in runs, spread evenly over the part of the document that is read.
 
-    The paper says no more than that the tokens are spread; places, number and objective are ours.
+    The paper says no more than that the tokens are spread; places, number and objective are ours. The
+    first run opens the document.
     """
 
     layout: ClassVar[str] = "spread"
@@ -92,14 +95,16 @@ class SpreadCrafter(HotFlipCrafter):
         words = document.split()
         read = self.model.words_read(document, self.model.max_tokens - len(planted))
         free = _free_places(words[:read], keep)
-        cuts = free[np.linspace(0, len(free) - 1, len(planted) + 1).astype(int)]
+        runs = np.array_split(planted, min(self.config.places, len(planted)))
+        cuts = free[np.linspace(0, len(free) - 1, len(runs) + 1).astype(int)]
         ids: list[int] = []
         slots: list[int] = []
         parts: list[str | slice] = []
-        for token, (start, stop) in zip(planted, pairwise(cuts.tolist()), strict=True):
-            slots.append(len(ids))
-            parts.append(slice(len(ids), len(ids) + 1))
-            ids.append(token)
+        for run, (start, stop) in zip(runs, pairwise(cuts.tolist()), strict=True):
+            held = slice(len(ids), len(ids) + len(run))
+            slots.extend(range(held.start, held.stop))
+            parts.append(held)
+            ids.extend(run.tolist())
             chunk = " ".join(words[start:stop])
             ids.extend(self.model.encode(chunk))
             parts.append(chunk)

@@ -50,11 +50,14 @@ class RuleWriter:
     """Keeps a draw of the document's sentences and talks of the question's content words around them.
 
     The words come as two runs of the question, either first, in frames of other words, so that the
-    question is not copied as a whole. Each draw decides how many sentences stay (half at least), how
-    many bridges follow the opening (up to three) and where, and the frames.
+    question is not copied as a whole. Each draw decides how many sentences stay (four in five at least)
+    and the frame of an opening, which leads into the document's matter. `woven` adds one to three
+    bridges anywhere in the document: an attacker who knows that documents are judged in pieces.
     """
 
-    identity = "rules/v2"
+    def __init__(self, *, woven: bool = False) -> None:
+        self._woven = woven
+        self.identity = f"rules-{'woven' if woven else 'leading'}/v5"
 
     def write(self, question: str, document: str, n: int, rng: np.random.Generator) -> list[str]:
         """Exactly `n` texts; equal ones may occur."""
@@ -63,11 +66,11 @@ class RuleWriter:
         return [self._one(topic, told, rng) for _ in range(n)]
 
     def _one(self, topic: list[str], told: list[str], rng: np.random.Generator) -> str:
-        share = rng.uniform(0.5, 1.0)
+        share = rng.uniform(0.8, 1.0)
         kept = np.sort(rng.choice(len(told), size=max(1, round(share * len(told))), replace=False))
         body = [told[i] for i in kept]
         lead = self._frame(_OPENINGS, topic, rng)
-        for _ in range(int(rng.integers(0, 4))):
+        for _ in range(int(rng.integers(1, 4)) if self._woven else 0):
             body.insert(int(rng.integers(0, len(body) + 1)), self._frame(_BRIDGES, topic, rng))
         return " ".join([lead, *body])
 
@@ -117,13 +120,13 @@ class LLMWriter:
 
 
 def open_writer(spec: str) -> Writer:
-    """`rules`, or the language model that `spec` names.
+    """`rules`, `woven-rules`, or the language model that `spec` names.
 
     Raises:
         ConfigError: unknown back end. MissingPackageError: it is not installed.
     """
-    if spec == "rules":
-        return RuleWriter()
+    if spec in ("rules", "woven-rules"):
+        return RuleWriter(woven=spec == "woven-rules")
     from aggregator.llm import open_llm
 
     return LLMWriter(open_llm(spec))

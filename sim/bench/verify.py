@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -83,7 +84,7 @@ def measure(
         embedder.embed([s for c in given.candidates for s in (*document_sentences(c.text), c.text)])
         forget_texts()
         scorer = CredibilityScorer(checkpoint)
-        times = [_timed(lambda s=scorer, g=given: _score(s, g, embedder)) for _ in range(3)]
+        times = [_timed(partial(_score, scorer, given, embedder)) for _ in range(3)]
         cold.append(times[0])
         warm += times[1:]
         forget_texts()

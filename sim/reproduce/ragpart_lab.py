@@ -32,6 +32,7 @@ from sim.reproduce.retrieval import set_scene as stage_scene
 from sim.reproduce.table import ReproduceOptions, Row, Table
 
 PAPER_QUESTIONS = 512
+WOVEN = "advraggen_woven"  # ours: the topic all over the document, against defenses that judge pieces
 
 
 class LabSettings(StrictModel):
@@ -40,7 +41,7 @@ class LabSettings(StrictModel):
     `p`: documents retrieved. `alpha`: RAGMask examines alpha * p. `fragments`, `segment`, `delta`,
     `mode`: as the defenses have them. `per_question`: irrelevant documents made adversarial, of at
     least `min_words` words.
-    `iterations`, `candidates`, `tokens`: HotFlip's. `stop_at`: HotFlip stops at this cosine.
+    `iterations`, `candidates`, `tokens`, `places`: HotFlip's. `stop_at`: HotFlip stops at this cosine.
     `samples`: AdvRAGgen's paraphrases per document. `retriever`: whose published figures stand beside.
     """
 
@@ -48,13 +49,14 @@ class LabSettings(StrictModel):
     alpha: float = Field(default=4.0, ge=1.0)
     fragments: int = Field(default=5, ge=1)
     segment: int = Field(default=10, ge=1)
-    delta: float = Field(default=0.01, ge=0.0)
+    delta: float = Field(default=0.03, ge=0.0)
     mode: Mode = Mode.EXACT
     per_question: int = Field(default=3, ge=1)
     min_words: int = Field(default=50, ge=0)
-    iterations: int = Field(default=8, ge=1)
-    candidates: int = Field(default=16, ge=1)
+    iterations: int = Field(default=6, ge=1)
+    candidates: int = Field(default=12, ge=1)
     tokens: int | None = Field(default=None, ge=1, le=128)
+    places: int = Field(default=3, ge=1)
     stop_at: float = Field(default=0.8, gt=0.0, le=1.0)
     samples: int = Field(default=16, ge=1)
     retriever: Literal["contriever", "ance", "me5", "gte-large"] = "contriever"
@@ -201,11 +203,12 @@ class Lab:
             candidates=chosen.candidates,
             tokens=chosen.tokens,
             stop_at=chosen.stop_at,
+            places=chosen.places,
         )
         if attack == "query_as_poison":
             return QueryCrafter()
-        if attack == "advraggen":
-            writer = open_writer(self.options.llm or "rules")
+        if attack in ("advraggen", WOVEN):
+            writer = open_writer("woven-rules" if attack == WOVEN else self.options.llm or "rules")
             return BestOfCrafter(writer, chosen.samples, embedder=self.embedder)
         if attack not in ATTACKS:
             raise ConfigError(f"unknown attack {attack!r}; known: {', '.join(ATTACKS)}")

@@ -78,11 +78,15 @@ def test_a_poison_comes_close_and_keeps_the_document(model: WhiteBox, crafter, s
 
 def test_tokens_are_spread_over_what_is_read(model: WhiteBox) -> None:
     document = " ".join(["harbour"] * 1000)
-    plan = SpreadCrafter(HotFlipConfig(tokens=5, start="mask"), model)._plan([MASK] * 5, document, "")
+    config = HotFlipConfig(tokens=5, start="mask", places=5)
+    plan = SpreadCrafter(config, model)._plan([MASK] * 5, document, "")
     assert len(plan.template.slots) == 5
     assert max(plan.template.slots) < model.max_tokens
     gaps = np.diff(plan.template.slots)
     assert gaps.max() - gaps.min() <= 1
+    runs = SpreadCrafter(config.model_copy(update={"places": 2}), model)._plan([MASK] * 5, document, "")
+    assert (np.diff(runs.template.slots) == 1).sum() == 3
+    assert runs.template.slots[0] == 0
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), max_size=12), st.sampled_from(["", "a", "a b", "A. b, c"]))
