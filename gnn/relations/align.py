@@ -76,14 +76,18 @@ def _by_document(
     n = allowed.shape[0]
     bounds = np.searchsorted(document_of, np.arange(n + 1))
     size = np.diff(bounds)
+    upper = np.triu(allowed, 1) & (size > 0)
+    upper[size == 0] = False
+    one, other = np.nonzero(upper)
+    lengths = size[other]
+    ends = np.cumsum(lengths)
+    columns = np.repeat(bounds[other] - ends + lengths, lengths) + np.arange(lengths.sum())
+    first = np.concatenate([[0], ends])[np.searchsorted(one, np.arange(n + 1))]  # of each document's columns
     found: list[_Candidates] = [_NONE]
-    for i in np.flatnonzero(size):
-        others = i + 1 + np.flatnonzero(allowed[i, i + 1 :])
-        lengths = size[others]
-        columns = np.repeat(bounds[others] - np.cumsum(lengths) + lengths, lengths)
-        columns += np.arange(len(columns))
-        similarity = vectors[bounds[i] : bounds[i + 1]] @ vectors[columns].T
-        a, b = np.nonzero(similarity >= floor)
-        found.append((bounds[i] + a, columns[b], similarity[a, b]))
+    for i in np.unique(one).tolist():
+        own = columns[first[i] : first[i + 1]]
+        similarity = vectors[bounds[i] : bounds[i + 1]] @ vectors[own].T
+        a, b = (similarity >= floor).nonzero()
+        found.append((bounds[i] + a, own[b], similarity[a, b]))
     rows, columns, cosine = (np.concatenate(part) for part in zip(*found, strict=True))
     return rows, columns, cosine

@@ -85,13 +85,14 @@ def relate(
         context = np.column_stack([found.cosine, found.mutual, cosine[i, j]]).astype(np.float32)
         left, right = ([flat[k] for k in side.tolist()] for side in (found.left, found.right))
         p = scorer.score(left, right, context)
-        np.maximum.at(conflict, (i, j), p[:, CONFLICT])
-        np.maximum.at(agree, (i, j), p[:, AGREE])
-        np.add.at(aligned, (i, j), 1)
-        conflict, agree, aligned = conflict + conflict.T, agree + agree.T, aligned + aligned.T
-        agree = agree * (1.0 - conflict)
-        conflict[conflict < WEAK] = 0.0
-        agree[agree < WEAK] = 0.0
+        pair, place, count = np.unique(i * n + j, return_inverse=True, return_counts=True)
+        most = np.zeros((2, len(pair)), dtype=np.float32)  # of each pair of documents: agreement, conflict
+        np.maximum.at(most[0], place, p[:, AGREE])
+        np.maximum.at(most[1], place, p[:, CONFLICT])
+        most[0] *= 1.0 - most[1]
+        most[most < WEAK] = 0.0
+        for a, b in ((pair // n, pair % n), (pair % n, pair // n)):
+            agree[a, b], conflict[a, b], aligned[a, b] = *most, count
     return DocumentRelations(agree, conflict, cosine, aligned)
 
 
