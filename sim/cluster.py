@@ -101,7 +101,22 @@ def _start_here(folder: str, object_store_mb: int) -> None:
                 reason = " ".join(str(error).split())[:200]
                 raise ScrError(f"Ray did not start on this machine: {reason}") from error
         else:
+            _without_monitors()
             return
+
+
+def _without_monitors() -> None:
+    """End the two helpers of a local Ray that a simulation has no use for, some 80 MB each.
+
+    Nothing autoscales on one machine, and no log is followed. They are ours: this Ray was started here.
+    Ray has no public switch for them; where its node knows no such method they stay.
+    """
+    from ray._private import worker
+
+    for name in ("kill_monitor", "kill_log_monitor"):
+        end = getattr(worker._global_node, name, None)
+        if end is not None:
+            end(check_alive=False)
 
 
 @contextmanager
