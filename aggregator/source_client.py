@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 
 from core.errors import ConfigError, WireError
 from core.records import NodeDescription, PrivacyRequest, Query, SourceFailure, SourceReply
-from core.rpc import failure_of, open_channel
+from core.rpc import close_channel, failure_of, open_channel
 from core.tls import TlsFiles
 from core.wire import from_describe_reply, from_retrieve_reply, to_retrieve_request
 from protos import source_node_pb2
@@ -135,7 +135,7 @@ class SourceClient:
 
     def close(self) -> None:
         """Close the channel; running calls end as failures."""
-        self._channel.close()
+        close_channel(self._channel)
 
     def _start(
         self, method: Any, request: Any, read: _Reading[_Record], deadline_s: float | None

@@ -254,6 +254,18 @@ def open_channel(
     return grpc.secure_channel(address, tls.channel_credentials(), options)
 
 
+def close_channel(channel: grpc.Channel, patience_s: float = 2.0) -> bool:
+    """Close `channel`; returns whether it closed within `patience_s` seconds.
+
+    gRPC waits in `close` for the last event of every call, without a limit. Ctrl-C that arrives while a
+    call is being sent can cost that event, and the process would never end: it is left behind instead.
+    """
+    closing = threading.Thread(target=channel.close, name="close-channel", daemon=True)
+    closing.start()
+    closing.join(patience_s)
+    return not closing.is_alive()
+
+
 def parse_address(address: str) -> tuple[str, int]:
     """(host, port) of HOST:PORT, an IPv6 host in its brackets.
 

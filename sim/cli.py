@@ -10,6 +10,8 @@ import typer
 
 from sim.reproduce import cli as reproduction
 
+_PATIENCE_S = 20.0  # from Ctrl-C to the end of a run, whatever its clean-up waits for
+
 app = typer.Typer(
     help="Experiments: sources, attacks and defenses under one seed, measured and compared.",
     no_args_is_help=True,
@@ -173,6 +175,7 @@ def _run(path: Path | None, flags: dict[str, Any], fresh: bool, quiet: bool) -> 
     from rich.console import Console
 
     from core.errors import ScrError
+    from core.interrupt import surely_interruptible
     from sim.attacks.base import parse_options
     from sim.config import resolve
     from sim.experiment import run_experiment
@@ -183,11 +186,15 @@ def _run(path: Path | None, flags: dict[str, Any], fresh: bool, quiet: bool) -> 
         flags["attack_option"] = parse_options(flags["attack_option"]).model_dump(exclude_unset=True)
     settings = resolve(None, path, flags)
     progress = open_progress(quiet)
+    hint = f"the rounds so far are in {settings.out}; the same command goes on from there"
     try:
-        result = run_experiment(settings, progress=progress, fresh=fresh)
+        with surely_interruptible(
+            _PATIENCE_S, f"{hint}\nscr: interrupted" if settings.out else "scr: interrupted"
+        ):
+            result = run_experiment(settings, progress=progress, fresh=fresh)
     except (KeyboardInterrupt, ScrError):
         if settings.out is not None and (settings.out / "rounds.jsonl").exists():
-            progress.say(f"the rounds so far are in {settings.out}; the same command goes on from there")
+            progress.say(hint)
         raise
     console = Console(width=None if sys.stdout.isatty() else 140)
     result.comparison.print(console)

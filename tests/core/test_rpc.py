@@ -21,6 +21,7 @@ from core.rpc import (
     STATUSES,
     Server,
     Service,
+    close_channel,
     failure_of,
     make_server,
     open_channel,
@@ -318,3 +319,16 @@ def test_a_reply_that_is_no_message_is_malformed() -> None:
         gone = failure(lambda: stubs.SourceNodeStub(channel).Retrieve(pb.RetrieveRequest(), timeout=5))
     server.stop(0)
     assert gone.kind == "malformed"
+
+
+def test_a_channel_whose_close_never_ends_is_left_behind() -> None:
+    ended = threading.Event()
+
+    class Stuck:
+        def close(self) -> None:
+            ended.wait(60)
+
+    assert not close_channel(Stuck(), patience_s=0.05)
+    ended.set()
+    with serving() as (server, _):
+        assert close_channel(open_channel(server.address))
