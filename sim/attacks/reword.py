@@ -12,9 +12,9 @@ import re
 import numpy as np
 
 from core.seeding import generator
+from core.synonyms import PHRASES, WORDS
 from core.text import content_hash, sentences
 from sim.attacks.numbers import NUMBER_WORDS, WORDS_OF, Figure, figures
-from sim.attacks.synonyms import PHRASES, WORDS
 
 _LEAD_INS = (
     "Notably, ", "In fact, ", "As is known, ", "According to this account, ", "For reference, ",

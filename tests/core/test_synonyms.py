@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from core.synonyms import PHRASES, WORDS
 from sim.attacks.numbers import NUMBER_WORDS
-from sim.attacks.synonyms import PHRASES, WORDS
 from sim.attacks.wordlists import CLASSES, OPPOSITES
 
 
