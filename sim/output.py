@@ -2,13 +2,14 @@
 
     OUT/config.yaml           the resolved settings
     OUT/rounds.jsonl          one line a round of the chosen defense
+    OUT/texts.jsonl           the text behind every text_hash of the rounds
     OUT/metrics.json          design 5.2
     OUT/comparison.json       the comparison table
     OUT/arms/ARM.jsonl        the rounds of the comparison's other arms
     OUT/state/                what a resumed run needs: settings' identity, reputations, a lock
 
-A round is on disk before the next one begins: first the reputations after it, then its line in every
-other arm's file, then its line in rounds.jsonl. A run resumes after the last whole line of
+A round is on disk before the next one begins: first the reputations after it and its texts, then its line
+in every other arm's file, then its line in rounds.jsonl. A run resumes after the last whole line of
 rounds.jsonl, whatever was being written when it was cut off.
 """
 
@@ -18,13 +19,15 @@ import fcntl
 import json
 import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from core.errors import ConfigError, StoreError
 from core.paths import write_atomic
 from sim.round_record import RoundRecord
+from sim.texts import NAME as TEXTS
+from sim.texts import TextLog
 
 
 class RunFolder:
@@ -56,6 +59,7 @@ class RunFolder:
         self._arms = tuple(arms)
         self._identity = json.loads(json.dumps(identity))
         self._lock: IO[str] | None = None
+        self._texts: TextLog | None = None
         self.rounds: dict[str, list[RoundRecord]] = {arm: [] for arm in arms}
         if root is not None:
             self._open(root, fresh)
@@ -65,12 +69,19 @@ class RunFolder:
         """How many rounds of every arm are there."""
         return len(self.rounds[self.main])
 
-    def add(self, records: Mapping[str, RoundRecord], reputations: Mapping[str, Path]) -> None:
-        """Store one round of every arm; `reputations` are the SQLite files as they are after it."""
+    def add(
+        self, records: Mapping[str, RoundRecord], reputations: Mapping[str, Path], texts: Iterable[str] = ()
+    ) -> None:
+        """Store one round of every arm; `reputations` are the SQLite files as they are after it.
+
+        `texts` are those of all its documents.
+        """
         number = self.done + 1
         if self.root is not None:
             for arm, path in reputations.items():
                 _copy_database(path, self._snapshot(arm, number))
+            if self._texts is not None:
+                self._texts.add(texts)
             for arm in sorted(self._arms, key=lambda name: name == self.main):
                 with self._file(arm).open("a", encoding="utf-8") as file:
                     file.write(records[arm].to_line() + "\n")
@@ -142,6 +153,7 @@ class RunFolder:
                 self._clear(root)
             self._check_identity(root)
             self._load()
+            self._texts = TextLog(root / TEXTS)
         except BaseException:
             self.close()
             raise
@@ -185,7 +197,7 @@ class RunFolder:
             for path in (root / folder).iterdir():
                 if path.name != "lock" and path.is_file():
                     path.unlink()
-        for name in ("rounds.jsonl", "metrics.json", "comparison.json", "config.yaml"):
+        for name in ("rounds.jsonl", TEXTS, "metrics.json", "comparison.json", "config.yaml"):
             (root / name).unlink(missing_ok=True)
 
     def _file(self, arm: str) -> Path:

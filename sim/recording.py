@@ -8,13 +8,13 @@ from types import MappingProxyType
 from aggregator.answer import Answer
 from aggregator.fan_out import Gathered
 from core.records import DocumentKey
-from core.text import content_hash, squash
 from core.verdict import Verdict
 from sim.arms import Arm
 from sim.labels import Label
 from sim.metrics import STEPS
 from sim.round_record import Failure, ProbeRecord, ReturnedDocument, RoundRecord, StageVerdict, finite
 from sim.scoring import score_answer
+from sim.texts import text_hash
 from sim.trial import Case
 
 _NOBODY: Mapping[str, float] = MappingProxyType({})
@@ -107,7 +107,7 @@ def _documents(
             ReturnedDocument(
                 source_id=document.source_id,
                 doc_id=document.doc_id,
-                text_hash=content_hash(squash(document.text)),
+                text_hash=text_hash(document.text),
                 label=label,
                 kept=one.kept,
                 rank=one.candidate.rank,

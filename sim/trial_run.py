@@ -92,9 +92,10 @@ class TrialRun:
             title = f"trial {number + 1} of {self._config.trials}"
             with counting(report, title, len(cases), self.done):
                 for case in cases[self.done :]:
-                    records = self._round(case, runs)
+                    records, texts = self._round(case, runs)
                     files = {run.arm.name: run.reputation.path for run in runs if run.arm.defended}
-                    self._folder.add(records, {arm: path for arm, path in files.items() if path is not None})
+                    kept = {arm: path for arm, path in files.items() if path is not None}
+                    self._folder.add(records, kept, texts)
                     report.advance(note=_note(records.values()))
         finally:
             for run in runs:
@@ -137,14 +138,22 @@ class TrialRun:
         for run in runs:
             run.end_warmup()
 
-    def _round(self, case: Case, runs: Sequence[ArmRun]) -> dict[str, RoundRecord]:
+    def _round(self, case: Case, runs: Sequence[ArmRun]) -> tuple[dict[str, RoundRecord], list[str]]:
+        """The record of every arm, and the texts of all documents that any of them was given."""
         gathered: dict[bool, Gathered] = {}
         for attacked in sorted({run.arm.attacked for run in runs}):
             name, names = (case.attack_id, case.names) if attacked else (case.clean_id, {})
             gathered[attacked] = self._gather(case.question.text, name, names)
-        return {run.arm.name: self._one(case, run, gathered[run.arm.attacked]) for run in runs}
+        ones = {run.arm.name: self._one(case, run, gathered[run.arm.attacked]) for run in runs}
+        texts = [
+            document.text
+            for _, given in ones.values()
+            for reply in given.replies
+            for document in reply.documents
+        ]
+        return {arm: record for arm, (record, _) in ones.items()}, texts
 
-    def _one(self, case: Case, run: ArmRun, gathered: Gathered) -> RoundRecord:
+    def _one(self, case: Case, run: ArmRun, gathered: Gathered) -> tuple[RoundRecord, Gathered]:
         arm = run.arm
         names = case.names if arm.attacked else {source: source for source in case.names}
         name = case.attack_id if arm.attacked else case.clean_id
@@ -162,7 +171,7 @@ class TrialRun:
             user, run.now = HONEST, self._stream.time(case.index)
         before = run.reputation.reliability(names.values())
         answer = run.ask(case.question.text, name, case.options, prepared, user)
-        return record_round(
+        record = record_round(
             self._trial.number,
             case,
             arm,
@@ -177,6 +186,7 @@ class TrialRun:
             probes=probes,
             trust=run.trust() if self._stream is not None else {},
         )
+        return record, given[0]
 
     def _probe(self, case: Case, run: ArmRun) -> tuple[ProbeRecord, ...]:
         """Ask what the attacker among the users asks before this question."""
