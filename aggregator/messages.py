@@ -23,6 +23,7 @@ FAILURES: Mapping[str, str] = {
     "refused": "the source refused the question",
     "overloaded": "the source is at its limit",
     "internal": "the source failed",
+    "circuit_open": "the source failed too often and is left alone for a while",
 }
 _REASON = 60  # characters of a reason code, at most 240 bytes
 _ROOM = 64 * 1024  # for the frame of a message

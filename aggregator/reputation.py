@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import sqlite3
 import threading
@@ -9,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.errors import ConfigError, StoreError
+from core.database import Database
+from core.errors import ConfigError
 
+_LOG = logging.getLogger(__name__)
 _VERSION = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sources (
@@ -45,28 +48,9 @@ class Reputation:
         self.path = path
         self.start = start
         self.momentum = momentum
-        self._lock = threading.RLock()
+        self.unstored = 0
         self._frozen = threading.local()
-        try:
-            self._db = self._open(path)
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(
-                f"{path}: not a usable reputation ({error}); move it away to start anew"
-            ) from None
-
-    def _open(self, path: Path | None) -> sqlite3.Connection:
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        database = sqlite3.connect(
-            ":memory:" if path is None else path, timeout=60, isolation_level=None, check_same_thread=False
-        )
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=FULL")
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, _VERSION):
-            raise StoreError(f"{path}: reputation of version {version}, this program reads {_VERSION}")
-        database.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version={_VERSION}; COMMIT;")
-        return database
+        self._db = Database(path, _SCHEMA, "reputation", _VERSION)
 
     def reliability(self, source_ids: Iterable[str]) -> dict[str, float]:
         """Reliability in [0,1]: the verifier's value where the last update gave one, else the smoothed."""
@@ -82,8 +66,7 @@ class Reputation:
 
     def state(self, name: str) -> bytes | None:
         """What a stage stored under `name` with its last update."""
-        with self._lock:
-            row = self._db.execute("SELECT state FROM states WHERE name=?", (name,)).fetchone()
+        row = self._db.row("SELECT state FROM states WHERE name=?", (name,))
         return None if row is None else bytes(row[0])
 
     def update(
@@ -92,7 +75,10 @@ class Reputation:
         reliability: Mapping[str, float] | None = None,
         states: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Take in one round, all of it or nothing.
+        """Take in one round, all of it or nothing; on return it is on disk.
+
+        Where the disk does not take it (it is full, say), nothing has changed, the log says so and
+        `unstored` counts it: what the round concluded must not depend on the disk.
 
         Args:
             means: mean credibility of each source's documents in this round, in [0,1]; a source
@@ -109,19 +95,28 @@ class Reputation:
                 raise ValueError(f"reputation of {source!r}: {value} is outside [0,1]")
         if getattr(self._frozen, "depth", 0):
             return
-        with self.exclusive():
-            touched = {**means, **verified}
-            before = self.smoothed(touched)
-            earlier = self.previous(touched)
-            rows = []
-            for source in touched:
-                old, new = before[source], before[source]
-                if source in means:
-                    earlier[source] = old
-                    new = self.momentum * old + (1.0 - self.momentum) * float(means[source])
-                rows.append((source, new, earlier[source], verified.get(source)))
-            self._db.executemany("INSERT OR REPLACE INTO sources VALUES (?,?,?,?)", rows)
-            self._db.executemany("INSERT OR REPLACE INTO states VALUES (?,?)", list((states or {}).items()))
+        try:
+            with self.exclusive():
+                self._store(means, verified, states or {})
+        except sqlite3.Error as error:
+            self.unstored += 1
+            _LOG.error("%s: an update of the reputation could not be stored: %s", self.path, error)
+
+    def _store(
+        self, means: Mapping[str, float], verified: Mapping[str, float], states: Mapping[str, bytes]
+    ) -> None:
+        touched = {**means, **verified}
+        before = self.smoothed(touched)
+        earlier = self.previous(touched)
+        rows = []
+        for source in touched:
+            old, new = before[source], before[source]
+            if source in means:
+                earlier[source] = old
+                new = self.momentum * old + (1.0 - self.momentum) * float(means[source])
+            rows.append((source, new, earlier[source], verified.get(source)))
+        self._db.write_all("INSERT OR REPLACE INTO sources VALUES (?,?,?,?)", rows)
+        self._db.write_all("INSERT OR REPLACE INTO states VALUES (?,?)", list(states.items()))
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -129,17 +124,8 @@ class Reputation:
 
         Nests; what was updated inside is undone where the block raises.
         """
-        with self._lock:
-            if self._db.in_transaction:
-                yield
-                return
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        with self._db.transaction():
+            yield
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -152,14 +138,10 @@ class Reputation:
 
     def close(self) -> None:
         """Close the file; the reputation cannot be used afterwards."""
-        with self._lock:
-            self._db.close()
+        self._db.close()
 
     def _read(self, column: str, source_ids: Iterable[str]) -> dict[str, float]:
-        with self._lock:
-            query = self._db.execute
-            rows = {
-                source: query(f"SELECT {column} FROM sources WHERE id=?", (source,)).fetchone()  # noqa: S608
-                for source in source_ids
-            }
+        query = f"SELECT {column} FROM sources WHERE id=?"  # noqa: S608 - one of three of ours
+        with self._db.lock:
+            rows = {source: self._db.row(query, (source,)) for source in source_ids}
         return {source: self.start if row is None else float(row[0]) for source, row in rows.items()}

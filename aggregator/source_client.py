@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 import grpc
@@ -43,6 +44,14 @@ class Pending(Generic[_Record]):
 
     def _note_arrival(self, _call: Any) -> None:
         self._arrived = time.perf_counter()
+
+    def add_done_callback(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called once `result` will not wait."""
+        self._call.add_done_callback(lambda _call: tell())
+
+    def cancel(self) -> None:
+        """Give the call up."""
+        self._call.cancel()
 
     def result(self) -> _Record | SourceFailure:
         """Wait for the end of the call, at most until its deadline."""

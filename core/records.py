@@ -61,7 +61,8 @@ class SourceFailure:
     """Why a source gave nothing in a round.
 
     `kind` is a stable code: `unavailable`, `deadline`, `identity`, `oversized`, `malformed`,
-    `refused`, `overloaded` or `internal`; `detail` is one line for the operator's log.
+    `refused`, `overloaded`, `internal` or `circuit_open` (not asked: it failed too often in a row);
+    `detail` is one line for the operator's log.
     """
 
     source_id: str

@@ -8,7 +8,6 @@ loses unless fewer than about gain / (gain + loss) of the queries are probes.
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from pydantic import Field
 
 from core.config import StrictModel
+from core.database import Database
 from core.errors import StoreError
 
 _SCHEMA = """
@@ -65,7 +65,8 @@ def delta(risk: float, config: TrustConfig) -> float:
 class TrustStore:
     """Trust by user in SQLite (None: in memory); safe for threads and for several processes.
 
-    An update is one transaction: after a crash the store holds the score before or after it.
+    An update is one transaction: after a crash the store holds the score before or after it. The file
+    may be one that others keep tables of their own in.
 
     Raises:
         StoreError: the file is not a trust store.
@@ -80,28 +81,17 @@ class TrustStore:
         self.config = config or TrustConfig()
         self._where = str(path) if path is not None else ":memory:"
         self._clock = clock
-        self._lock = threading.Lock()
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._db = sqlite3.connect(self._where, timeout=30, check_same_thread=False, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(_SCHEMA)
-            (self._size,) = self._db.execute("SELECT count(*) FROM trust").fetchone()
-        except sqlite3.Error as error:
-            raise StoreError(f"{self._where}: not a usable trust store ({error})") from None
+        self._db = Database(path, _SCHEMA, "trust store")
+        (self._size,) = self._db.rows("SELECT count(*) FROM trust")[0]
 
     def __len__(self) -> int:
-        with self._lock:
-            return int(self._db.execute("SELECT count(*) FROM trust").fetchone()[0])
+        return int(self._db.rows("SELECT count(*) FROM trust")[0][0])
 
     def score(self, user_id: str) -> float:
         """Trust of `user_id` in [0,1]; a new user has the start value, an anonymous one a fixed value."""
         if not user_id:
             return self.config.anonymous
-        with self._lock:
-            row = self._db.execute("SELECT score FROM trust WHERE user_id=?", (user_id,)).fetchone()
+        row = self._db.row("SELECT score FROM trust WHERE user_id=?", (user_id,))
         return float(row[0]) if row is not None else self.config.start
 
     def update(self, user_id: str, delta_pre: float, delta_post: float) -> float:
@@ -116,62 +106,77 @@ class TrustStore:
             return self.config.anonymous
         change = sum(min(0.1, max(-0.1, part)) for part in (delta_pre, delta_post))
         first = min(1.0, max(0.0, self.config.start + change))
-        with self._lock:
-            try:
-                row = self._db.execute(
+        try:
+            with self._db.transaction():
+                score, questions = self._db.rows(
                     "INSERT INTO trust VALUES (?, ?, 1, ?, ?) ON CONFLICT (user_id) DO UPDATE SET"
                     " score = min(1.0, max(0.0, score + ?)), questions = questions + 1,"
                     " suspicious = suspicious + ?, updated = excluded.updated RETURNING score, questions",
                     (user_id, first, int(change < 0), self._clock(), change, int(change < 0)),
-                ).fetchone()
-                if row[1] == 1:
+                )[0]
+                if questions == 1:
                     self._size += 1
                     self._evict()
-            except sqlite3.Error as error:
-                raise StoreError(f"{self._where}: trust cannot be stored ({error})") from None
-        return float(row[0])
+        except sqlite3.Error as error:
+            raise StoreError(f"{self._where}: trust cannot be stored ({error})") from None
+        return float(score)
 
     def put(self, user_id: str, score: float) -> None:
         """Set the score of `user_id`, in [0,1], as if it had been reached: for a run that goes on."""
-        with self._lock:
-            self._db.execute(
+        with self._db.transaction():
+            self._db.write(
                 "INSERT INTO trust VALUES (?, ?, 0, 0, ?)"
                 " ON CONFLICT (user_id) DO UPDATE SET score = excluded.score",
                 (user_id, min(1.0, max(0.0, score)), self._clock()),
             )
-            (self._size,) = self._db.execute("SELECT count(*) FROM trust").fetchone()
+            (self._size,) = self._db.rows("SELECT count(*) FROM trust")[0]
 
     def listing(self, limit: int = 100, worst_first: bool = True) -> list[TrustRecord]:
         """Up to `limit` users, least trusted first (or most trusted first)."""
         columns = "SELECT user_id, score, questions, suspicious, updated FROM trust ORDER BY score"
         order = " ASC, user_id LIMIT ?" if worst_first else " DESC, user_id LIMIT ?"
-        with self._lock:
-            rows = self._db.execute(columns + order, (limit,)).fetchall()
+        rows = self._db.rows(columns + order, (limit,))
         return [TrustRecord(*row) for row in rows]
 
     def reset(self, user_id: str | None = None) -> int:
         """Forget `user_id` (None: everybody); returns how many users were forgotten."""
-        with self._lock:
+        with self._db.transaction():
             if user_id is None:
-                cursor = self._db.execute("DELETE FROM trust")
+                gone = self._db.write("DELETE FROM trust")
             else:
-                cursor = self._db.execute("DELETE FROM trust WHERE user_id=?", (user_id,))
-            self._size -= cursor.rowcount
-            return cursor.rowcount
+                gone = self._db.write("DELETE FROM trust WHERE user_id=?", (user_id,))
+            self._size -= gone
+            return gone
+
+    def absorb(self, path: Path) -> int:
+        """Take in the users of another trust store that are not known here; returns how many.
+
+        Raises:
+            StoreError: `path` is no trust store.
+        """
+        other = TrustStore(path, self.config, self._clock)
+        try:
+            records = other._db.rows("SELECT user_id, score, questions, suspicious, updated FROM trust")
+        finally:
+            other.close()
+        before = len(self)
+        with self._db.transaction():
+            self._db.write_all("INSERT OR IGNORE INTO trust VALUES (?, ?, ?, ?, ?)", records)
+            (self._size,) = self._db.rows("SELECT count(*) FROM trust")[0]
+            return int(self._size) - before
 
     def close(self) -> None:
-        with self._lock:
-            self._db.close()
+        self._db.close()
 
     def _evict(self) -> None:
         excess = self._size - self.config.max_users
         if excess <= 0:
             return
-        (size,) = self._db.execute("SELECT count(*) FROM trust").fetchone()
+        (size,) = self._db.rows("SELECT count(*) FROM trust")[0]
         self._size = size  # other processes write too
         if size > self.config.max_users:
-            self._size -= self._db.execute(
+            self._size -= self._db.write(
                 "DELETE FROM trust WHERE user_id IN"
                 " (SELECT user_id FROM trust ORDER BY score DESC, updated ASC LIMIT ?)",
                 (size - self.config.max_users,),
-            ).rowcount
+            )
