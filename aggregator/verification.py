@@ -9,33 +9,51 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from aggregator.reputation import Reputation
 from core.config import StrictModel, parse
 from core.errors import ConfigError
+from core.llm import require_llm
 from core.stage import Hook, Resources, StageInput, StageResult, keep_where
+from gnn.audit import CommonsenseAuditor
 from gnn.beliefs_io import from_bytes, to_bytes
 from gnn.calibration import clean_threshold
 from gnn.inference.source_filter import SourceBeliefs
+from gnn.relations.nli import NliRelationScorer
 from gnn.round import VerificationRound, prepare_round
-from gnn.scorer import CredibilityScorer, Scored
+from gnn.scorer import Audit, CredibilityScorer, Scored
 
 
 class VerificationConfig(StrictModel):
     """`checkpoint`: file, None for the shipped one. `threshold`: content threshold, None for the
 
     checkpoint's. `network`: False scores by the channels alone. `clean_cost`: share of clean documents
-    that a threshold chosen in warm-up may reject.
+    that a threshold chosen in warm-up may reject. `nli`: folder or hub id of a cross-encoder for natural
+    language inference that judges sentence pairs, None for the checkpoint's lexical judge. `audit`:
+    documents with `tau_low` <= credibility <= `tau_high` are shown to the language model, whose penalties
+    count with `audit_weight`.
     """
 
     checkpoint: str | None = None
     threshold: float | None = None
     network: bool = True
     clean_cost: float = Field(default=0.01, gt=0.0, lt=0.5)
+    nli: str | None = None
+    audit: bool = False
+    tau_low: float = Field(default=0.4, ge=0.0, le=1.0)
+    tau_high: float = Field(default=0.6, ge=0.0, le=1.0)
+    audit_weight: float = Field(default=1.0, ge=0.0, le=10.0)
+
+    @model_validator(mode="after")
+    def _zone(self) -> VerificationConfig:
+        if self.tau_low > self.tau_high:
+            raise ValueError(f"tau_low {self.tau_low} must not be above tau_high {self.tau_high}")
+        return self
 
 
 class VerificationStage:
@@ -64,6 +82,7 @@ class VerificationStage:
             raise ConfigError(f"defense {self.name!r} needs an embedder: choose one with --embedder")
         self.embedder = embedder
         self.reputation = reputation if reputation is not None else Reputation()
+        self._llm = resources.llm if resources is not None else None
         self.scorer = self._open_scorer()
         self._lock = threading.Lock()
         self._warmup: list[VerificationRound] | None = None
@@ -72,8 +91,17 @@ class VerificationStage:
             self.scorer.threshold = float(json.loads(stored))
 
     def _open_scorer(self) -> CredibilityScorer:
+        config = self.config
+        audit = None
+        if config.audit:
+            llm = require_llm(self._llm, f"the commonsense audit of defense {self.name!r}")
+            audit = Audit(CommonsenseAuditor(llm), config.tau_low, config.tau_high, config.audit_weight)
         return CredibilityScorer(
-            self.config.checkpoint, threshold=self.config.threshold, network=self.config.network
+            config.checkpoint,
+            threshold=config.threshold,
+            relations=NliRelationScorer(config.nli) if config.nli is not None else None,
+            network=config.network,
+            audit=audit,
         )
 
     def run(self, given: StageInput) -> StageResult:
@@ -89,13 +117,17 @@ class VerificationStage:
                 self._warmup.append(prepared)
             scored = self.scorer.score(prepared, self._state())
             self._remember(prepared, scored)
-        return keep_where(
+        result = keep_where(
             given,
             [bool(kept) for kept in scored.kept],
             "not_credible",
             credibility=[float(value) for value in scored.credibility],
             evidence=scored.evidence,
         )
+        if self.scorer.audit is None:
+            return result
+        count = self.scorer.audit.auditor.count
+        return replace(result, notes={"audits": float(count.asked), "audit_failures": float(count.failed)})
 
     def begin_warmup(self) -> None:
         """From now on rounds are known to be clean: they are kept to choose the threshold by."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.embedding.base import Embedder
 from core.records import Candidate
+from gnn.audit import CommonsenseAuditor, penalty_evidence
 from gnn.beliefs_io import about
 from gnn.checkpoint import Checkpoint, load_checkpoint
 from gnn.content import FEATURES as CONTENT_FEATURES
@@ -22,7 +23,7 @@ from gnn.relations.scorer import MLP, LexicalRelationScorer, RelationScorer
 from gnn.relations.scorer import SCHEMA as RELATION_SCHEMA
 from gnn.round import VerificationRound, prepare_round
 from gnn.runner import NetworkRunner
-from gnn.signals import Channels, Signals, sigmoid
+from gnn.signals import Channels, Signals, sigmoid, with_evidence
 
 SCHEMAS = {
     "relations": RELATION_SCHEMA,
@@ -52,10 +53,17 @@ class Scored:
         return self.credibility >= KEEP_ABOVE
 
 
-class Correction(Protocol):
-    """Turns signals into logits, one per document."""
+@dataclass(frozen=True)
+class Audit:
+    """A commonsense audit: documents with `low` <= credibility <= `high` are shown to `auditor`.
 
-    def logits(self, signals: Signals) -> NDArray[np.float64]: ...
+    `weight` is how far its penalties are believed.
+    """
+
+    auditor: CommonsenseAuditor
+    low: float = 0.4
+    high: float = 0.6
+    weight: float = 1.0
 
 
 class CredibilityScorer:
@@ -68,6 +76,7 @@ class CredibilityScorer:
         relations: another judge of sentence pairs, None the checkpoint's lexical one.
         network: False scores by the channels alone.
         content: False leaves the content channel out: agreement between sources decides alone.
+        audit: a second look at uncertain documents; None: there is none.
 
     Raises:
         CheckpointError: the checkpoint is missing or does not fit this version.
@@ -81,10 +90,12 @@ class CredibilityScorer:
         relations: RelationScorer | None = None,
         network: bool = True,
         content: bool = True,
+        audit: Audit | None = None,
     ) -> None:
         if not isinstance(checkpoint, Checkpoint):
             checkpoint = load_checkpoint(checkpoint, SCHEMAS)
         self.checkpoint = checkpoint
+        self.audit = audit
         arrays = checkpoint.arrays
         self.channels = Channels(
             relations or LexicalRelationScorer(MLP.from_arrays(arrays, "relations")),
@@ -141,15 +152,31 @@ class CredibilityScorer:
 
     def scored(self, given: VerificationRound, signals: Signals) -> Scored:
         """The result for signals that were computed already."""
+        credibility = self._credibility(signals)
+        evidence = _evidence(signals)
+        if self.audit is not None:
+            uncertain = (credibility >= self.audit.low) & (credibility <= self.audit.high)
+            penalties = self.audit.auditor.penalties(given.texts, uncertain)
+            audited = np.isfinite(penalties)
+            if audited.any():
+                signals = with_evidence(signals, penalty_evidence(penalties, self.audit.weight))
+                credibility = np.where(audited, self._credibility(signals), credibility)
+                evidence = tuple(
+                    {**row, "commonsense": round(float(p), 4)} if np.isfinite(p) else row
+                    for row, p in zip(evidence, penalties, strict=True)
+                )
+        reliability = dict(zip(given.sources, map(float, signals.beliefs.honest), strict=True))
+        return Scored(credibility, reliability, signals.prior, evidence, signals.content_logit)
+
+    def _credibility(self, signals: Signals) -> NDArray[np.float64]:
+        """(n,) calibrated credibility by the network, or by the channels where there is none."""
         if self._network is not None:
             logits = self._network.logits(build_graph(signals))
         else:
             logits = signals.fused_logit
         slope = float(self._calibration.get("slope", 1.0))
         offset = float(self._calibration.get("offset", 0.0))
-        credibility = np.clip(sigmoid(slope * logits + offset), 0.0, 1.0)
-        reliability = dict(zip(given.sources, map(float, signals.beliefs.honest), strict=True))
-        return Scored(credibility, reliability, signals.prior, _evidence(signals), signals.content_logit)
+        return np.clip(sigmoid(slope * logits + offset), 0.0, 1.0)
 
 
 def _evidence(signals: Signals) -> tuple[Mapping[str, float], ...]:

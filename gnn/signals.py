@@ -8,7 +8,7 @@ score cannot lock itself in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,19 @@ class Signals:
     def fused_logit(self) -> NDArray[np.float64]:
         """min(content margin, logit of verification): either channel alone may reject."""
         return np.minimum(self.margin, logit(self.verification))
+
+
+def with_evidence(signals: Signals, evidence: NDArray[np.float64]) -> Signals:
+    """`signals` after more evidence about single documents, (n,) log-likelihood ratio altered : sound.
+
+    Only the verification of those documents changes: beliefs about sources stay, so that a judge of
+    texts cannot accuse a source.
+    """
+    tampering = signals.tampering + evidence
+    verification = verification_credibility(signals.any_honest, tampering, signals.way)
+    touched = evidence != 0.0
+    verification = np.where(touched, verification, signals.verification)
+    return replace(signals, tampering=tampering, verification=verification)
 
 
 def logit(p: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,12 +9,14 @@ import pytest
 from aggregator.reputation import Reputation
 from aggregator.verification import AgreementStage, VerificationStage
 from core.errors import CheckpointError, ConfigError
+from core.llm import Capability
 from core.pipeline import Pipeline, PipelineStage
 from core.records import Query
 from core.stage import DocumentStage, Hook, Resources, StageInput
 from core.verdict import Action
 from gnn.round import VerificationRound
 from tests.gnn.parts import EMBEDDER, FALSE, OTHER, QUESTION, TRUE, a_round, dispute_round, make_checkpoint
+from tests.scripted_llm import ScriptedLLM
 
 RESOURCES = Resources(embedder=EMBEDDER)
 
@@ -177,3 +179,19 @@ def test_what_is_wrong_is_said(checkpoint: str, tmp_path: Path) -> None:
         stage(checkpoint, treshold=1.0)
     with pytest.raises(CheckpointError, match="none"):
         VerificationStage({"checkpoint": str(tmp_path / "none.npz")}, RESOURCES)
+
+
+def test_the_audit_needs_a_model_and_reports_what_it_did(checkpoint: str) -> None:
+    with pytest.raises(ConfigError, match="commonsense audit of defense 'scr' needs a language model"):
+        stage(checkpoint, audit=True)
+    with pytest.raises(ConfigError, match=r"tau_low 0\.7 must not be above tau_high 0\.6"):
+        stage(checkpoint, tau_low=0.7)
+    llm = ScriptedLLM(lambda prompt: '{"penalty": 0.9}' if "19 kg" in prompt else "prose")
+    llm.capabilities = frozenset({Capability.CHAT})
+    made = VerificationStage(
+        {"checkpoint": checkpoint, "audit": True, "tau_low": 0.0, "tau_high": 1.0, "network": False},
+        Resources(embedder=EMBEDDER, llm=llm),
+    )
+    result = made.run(given(dispute_round()))
+    assert result.notes == {"audits": 5.0, "audit_failures": 3.0}
+    assert [v.evidence.get("commonsense") for v in result.verdicts] == [None] * 3 + [0.9] * 2
