@@ -19,6 +19,7 @@ from core.llm import LLM
 from core.reader import Reader
 from core.stage import Resources, SettlingStage
 from sim.config import SINGLE_SOURCE, RunConfig
+from sim.relations import Relation, RelationWatch
 
 if TYPE_CHECKING:
     from aggregator.orchestration import Orchestrator
@@ -99,6 +100,7 @@ class ArmRun:
         self.now = 0.0  # of the users' clock, for orchestrated defenses
         floor, policy = split(stage_specs(config) if arm.defended else ())
         stages = build_stages(floor, resources, self.reputation)
+        self._watch = RelationWatch(stages.pipeline)
         self._orchestrator: Orchestrator | None = None
         self._settling: list[Settling] = [
             place.stage for place in stages.pipeline.stages if isinstance(place.stage, SettlingStage)
@@ -140,6 +142,10 @@ class ArmRun:
             options=options,
             gathered=gathered,
         )
+
+    def relations(self) -> tuple[Relation, ...]:
+        """What a verifier among the chosen stages saw between the documents of the last round."""
+        return self._watch.take()
 
     def trust(self) -> dict[str, float]:
         """What is thought of each user; empty where nobody keeps account."""

@@ -38,6 +38,8 @@ from sim.progress import Progress, open_progress
 from sim.query_streams import summarise_traffic
 from sim.round_record import RoundRecord
 from sim.rounds import CLUSTERS, share_warning, source_names
+from sim.shards import NAME as SHARDS
+from sim.shards import shard_table, with_trial
 from sim.trial import plan_trial
 from sim.trial_run import Dialer, TrialRun
 from source_node.retrievers import RETRIEVERS
@@ -176,6 +178,7 @@ def _ask_all(
         )
         for number in range(folder.done // len(questions), config.trials):
             trial = plan_trial(number, config, corpus, categories, questions)
+            folder.write(SHARDS, with_trial(folder.path(SHARDS), shard_table(trial, categories)))
             federation.load(corpus.documents, vectors, trial.members, dict(trial.schedule), report)
             run = TrialRun(config, corpus, trial, dialer, federation.embedder, reader, llm, folder)
             run.work(arms, report)

@@ -3,6 +3,7 @@
     OUT/config.yaml           the resolved settings
     OUT/rounds.jsonl          one line a round of the chosen defense
     OUT/texts.jsonl           the text behind every text_hash of the rounds
+    OUT/shards.json           what each source holds, by category
     OUT/metrics.json          design 5.2
     OUT/comparison.json       the comparison table
     OUT/arms/ARM.jsonl        the rounds of the comparison's other arms
@@ -122,6 +123,10 @@ class RunFolder:
             text = content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False)
             write_atomic(self.root / name, text.rstrip("\n") + "\n")
 
+    def path(self, name: str) -> Path | None:
+        """Where the result file `name` is, or would be; None without a folder."""
+        return None if self.root is None else self.root / name
+
     def finish(self) -> None:
         """Remove what only a run that goes on would need."""
         if self.root is not None:
@@ -197,7 +202,7 @@ class RunFolder:
             for path in (root / folder).iterdir():
                 if path.name != "lock" and path.is_file():
                     path.unlink()
-        for name in ("rounds.jsonl", TEXTS, "metrics.json", "comparison.json", "config.yaml"):
+        for name in ("rounds.jsonl", TEXTS, "shards.json", "metrics.json", "comparison.json", "config.yaml"):
             (root / name).unlink(missing_ok=True)
 
     def _file(self, arm: str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from aggregator.answer import Answer
@@ -12,6 +12,7 @@ from core.verdict import Verdict
 from sim.arms import Arm
 from sim.labels import Label
 from sim.metrics import STEPS
+from sim.relations import Relation, by_position
 from sim.round_record import Failure, ProbeRecord, ReturnedDocument, RoundRecord, StageVerdict, finite
 from sim.scoring import score_answer
 from sim.texts import text_hash
@@ -35,6 +36,7 @@ def record_round(
     tampers: bool,
     probes: tuple[ProbeRecord, ...] = (),
     trust: Mapping[str, float] = _NOBODY,
+    relations: Sequence[Relation] = (),
 ) -> RoundRecord:
     """The record of one round of `arm`.
 
@@ -47,7 +49,10 @@ def record_round(
         tampers: whether the attack alters documents instead of pushing an answer.
         probes: what an attacker among the users asked since the round before.
         trust: what is thought of the users after the round.
+        relations: what a verifier saw between the documents.
     """
+    documents = _documents(answer, gathered, labels, gold)
+    positions = {DocumentKey(one.source_id, one.doc_id): i for i, one in enumerate(documents)}
     attacked = arm.attacked and case.active
     outcome = score_answer(
         "" if answer.refused else answer.text,
@@ -67,7 +72,7 @@ def record_round(
         target=case.target,
         attacked=attacked,
         malicious_sources=case.malicious if arm.attacked else (),
-        documents=_documents(answer, gathered, labels, gold),
+        documents=documents,
         n_gold=len(gold) or None,
         answer=answer.text,
         abstained=answer.abstained,
@@ -84,6 +89,7 @@ def record_round(
         plan=tuple(one["explained"] for one in answer.orchestration.get("passes", ())),
         probes=probes,
         trust=dict(trust),
+        relations=by_position(relations, positions),
     )
 
 

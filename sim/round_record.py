@@ -85,6 +85,8 @@ class RoundRecord:
 
     `plan` explains the defenses chosen in each pass where they are orchestrated; `probes` are the queries
     of an attacker among the users since the round before, and `trust` what is thought of the users then.
+    `relations` are the edges that a verifier saw between documents: two positions in `documents`, how much
+    they agree and conflict, each in [0,1].
     `n_gold` is the number of documents that qrels name for the question, None without qrels.
     `latency_ms` (fan_out, verify, stages, read, total) is all that may differ between two equal runs.
     """
@@ -115,6 +117,7 @@ class RoundRecord:
     plan: tuple[str, ...] = ()
     probes: tuple[ProbeRecord, ...] = ()
     trust: Mapping[str, float] = field(default_factory=dict)
+    relations: tuple[tuple[int, int, float, float], ...] = ()
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 

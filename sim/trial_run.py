@@ -185,6 +185,7 @@ class TrialRun:
             tampers=self._tampers,
             probes=probes,
             trust=run.trust() if self._stream is not None else {},
+            relations=run.relations(),
         )
         return record, given[0]
 
