@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from core.config import load
+from source_node.audit_cli import app as audit_app
 
 if TYPE_CHECKING:
     from core.embedding.base import Embedder
@@ -22,6 +23,7 @@ app = typer.Typer(
     help="Ingest an institution's documents and serve them as a source node.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(audit_app, name="audit")
 _INGEST_EXAMPLES = """Examples:
 
   scr source ingest --input corpus.jsonl --store store
