@@ -9,12 +9,16 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
+from aggregator.llm import open_llm
 from core.config import StrictModel, parse
 from core.embedding import open_embedder
 from core.embedding.base import Embedder
 from core.embedding.minilm import MiniLMEmbedder
 from core.errors import ConfigError
 from core.seeding import generator
+from core.stage import Resources
+from defenses.paraphrase import ParaphraseStage
+from defenses.perplexity import PerplexityStage
 from defenses.ragmask.mask import MaskConfig, Masker, Mode
 from defenses.ragpart.poll import Aggregation
 from sim.attacks.advraggen import BestOfCrafter
@@ -22,12 +26,23 @@ from sim.attacks.crafting import Crafter
 from sim.attacks.hotflip import HotFlipConfig, HotFlipCrafter, SpreadCrafter
 from sim.attacks.query_as_poison import QueryCrafter
 from sim.attacks.whitebox import WhiteBox
-from sim.attacks.writers import open_writer
+from sim.attacks.writers import Writer, open_writer
 from sim.bootstrap import ratio, ratio_interval
-from sim.corpora import load_corpus
+from sim.corpora import Corpus, load_corpus
 from sim.progress import Progress
 from sim.reproduce.ragpart_published import ATTACKS, CONTRADICTIONS, SOURCE
-from sim.reproduce.retrieval import Masking, Rates, Retrieval, Scene, Undefended, Voting, measure, poison
+from sim.reproduce.ragpart_writer import trained_writer
+from sim.reproduce.retrieval import (
+    Masking,
+    Rates,
+    Retrieval,
+    Scene,
+    Staged,
+    Undefended,
+    Voting,
+    measure,
+    poison,
+)
 from sim.reproduce.retrieval import set_scene as stage_scene
 from sim.reproduce.table import ReproduceOptions, Row, Table
 
@@ -42,7 +57,9 @@ class LabSettings(StrictModel):
     `mode`: as the defenses have them. `per_question`: irrelevant documents made adversarial, of at
     least `min_words` words.
     `iterations`, `candidates`, `tokens`, `places`: HotFlip's. `stop_at`: HotFlip stops at this cosine.
-    `samples`: AdvRAGgen's paraphrases per document. `retriever`: whose published figures stand beside.
+    `samples`: AdvRAGgen's paraphrases per document. `train`: rounds of preference training that its
+    language model goes through first, on `train_pairs` questions that are not measured. `baselines`: the
+    perplexity filter and paraphrasing too. `retriever`: whose published figures stand beside.
     """
 
     p: int = Field(default=5, ge=1)
@@ -59,6 +76,9 @@ class LabSettings(StrictModel):
     places: int = Field(default=3, ge=1)
     stop_at: float = Field(default=0.8, gt=0.0, le=1.0)
     samples: int = Field(default=16, ge=1)
+    train: int = Field(default=0, ge=0)
+    train_pairs: int = Field(default=12, ge=1)
+    baselines: bool = False
     retriever: Literal["contriever", "ance", "me5", "gte-large"] = "contriever"
 
 
@@ -101,9 +121,7 @@ class Lab:
     @cached_property
     def clean(self) -> Scene:
         """The scene before any attack."""
-        chosen = self.options
-        assert chosen.dataset is not None
-        corpus = load_corpus(chosen.dataset, chosen.queries_file, chosen.qrels, chosen.poison)
+        chosen, corpus = self.options, self.load()
         self.progress.say(f"{corpus.name}: {len(corpus.documents)} documents")
         return stage_scene(
             corpus,
@@ -114,6 +132,12 @@ class Lab:
             per_question=self.settings.per_question,
             min_words=self.settings.min_words,
         )
+
+    def load(self) -> Corpus:
+        """The whole data set."""
+        chosen = self.options
+        assert chosen.dataset is not None
+        return load_corpus(chosen.dataset, chosen.queries_file, chosen.qrels, chosen.poison)
 
     @property
     def corpus(self) -> str:
@@ -149,6 +173,22 @@ class Lab:
         return Masking(
             self.undefended(scene), scene.texts, Masker(config, self.embedder), self.settings.alpha
         )
+
+    def baselines(self, scene: Scene) -> dict[str, Retrieval]:
+        """The paper's baselines, where they are asked for: a model's perplexity and its paraphrases.
+
+        Without a language model named, the embedded one reads and the dictionary paraphrases.
+        """
+        if not self.settings.baselines:
+            return {}
+        first, alpha, named = self.undefended(scene), self.settings.alpha, self.options.llm
+        reads = open_llm(named or "smollm2", cache_dir=self.options.cache_dir)
+        writes = Resources(self.embedder, reads if named else None, self.options.seed)
+        paraphrase = ParaphraseStage({"keep": self.settings.p, "alpha": alpha}, writes)
+        return {
+            "perplexity": Staged(first, scene.texts, PerplexityStage({}, Resources(llm=reads)), alpha),
+            "paraphrase": Staged(first, scene.texts, paraphrase, alpha),
+        }
 
     def rates(self, scene: Scene, retrieval: Retrieval) -> Rates:
         """SR and ASR of one defense in one scene."""
@@ -208,12 +248,25 @@ class Lab:
         if attack == "query_as_poison":
             return QueryCrafter()
         if attack in ("advraggen", WOVEN):
-            writer = open_writer("woven-rules" if attack == WOVEN else self.options.llm or "rules")
+            writer = open_writer("woven-rules") if attack == WOVEN else self._writer()
             return BestOfCrafter(writer, chosen.samples, embedder=self.embedder)
         if attack not in ATTACKS:
             raise ConfigError(f"unknown attack {attack!r}; known: {', '.join(ATTACKS)}")
         made = HotFlipCrafter if attack == "hotflip" else SpreadCrafter
         return made(flips, _white_box(self.embedder))
+
+    def _writer(self) -> Writer:
+        if not self.settings.train:
+            return open_writer(self.options.llm or "rules")
+        return trained_writer(
+            self.options,
+            self.load(),
+            self.embedder,
+            self.clean,
+            rounds=self.settings.train,
+            pairs=self.settings.train_pairs,
+            progress=self.progress,
+        )
 
 
 def _white_box(embedder: Embedder) -> WhiteBox:

@@ -33,8 +33,10 @@ def table_8(options: ReproduceOptions, progress: Progress) -> Table:
     notes: list[str] = []
     for attack, cells in zip(published.ATTACKS, figures, strict=True):
         rates = _compare(lab, lab.attacked(attack))
-        for name, cell in zip(published.DEFENSES, cells, strict=True):
-            rows.append(lab.row({"attack": attack, "defense": name}, cell, rates[name].poisoned, ASR))
+        beside = dict(zip(published.DEFENSES, cells, strict=True))
+        for name, rate in rates.items():
+            key = {"attack": attack, "defense": name}
+            rows.append(lab.row(key, beside.get(name), rate.poisoned, ASR))
         notes.append(_cuts(attack, rates))
     clean = _compare(lab, lab.clean)
     return lab.finish([*rows, *_clean_rows(lab, clean)], [*notes, _losses(clean)])
@@ -93,21 +95,23 @@ def table_17(options: ReproduceOptions, progress: Progress) -> Table:
 
 
 def _compare(lab: Lab, scene: Scene) -> dict[str, Rates]:
-    """No defense, RAGPart with k = 1 and k = 3, and RAGMask in one scene."""
+    """No defense, RAGPart (k = 1 and k = 3), RAGMask, and the baselines where asked for, in one scene."""
     retrievals: dict[str, Retrieval] = {
         "none": lab.undefended(scene),
         "ragpart_k1": lab.voting(scene, 1),
         "ragpart_k3": lab.voting(scene, min(3, lab.settings.fragments)),
         "ragmask": lab.masking(scene),
+        **lab.baselines(scene),
     }
     return {name: lab.rates(scene, retrieval) for name, retrieval in retrievals.items()}
 
 
 def _clean_rows(lab: Lab, rates: Mapping[str, Rates]) -> list[Row]:
     cells = published.SUCCESS[lab.corpus][lab.settings.retriever]
+    beside = dict(zip(published.DEFENSES, cells, strict=True))
     return [
-        lab.row({"attack": "none", "defense": name}, cell, rates[name].found, SR)
-        for name, cell in zip(published.DEFENSES, cells, strict=True)
+        lab.row({"attack": "none", "defense": name}, beside.get(name), rate.found, SR)
+        for name, rate in rates.items()
     ]
 
 
@@ -117,7 +121,8 @@ def _cuts(attack: str, rates: Mapping[str, Rates]) -> str:
         return f"{attack}: no poison was retrieved undefended, so there is nothing to cut."
     cuts = [
         f"{name} cuts {100 * (1 - percent(rates[name].poisoned) / bare):.0f} %"
-        for name in published.DEFENSES[1:]
+        for name in rates
+        if name != "none"
     ]
     return f"{attack}: of the undefended {bare:.0f} % {', '.join(cuts)}."
 
@@ -127,7 +132,7 @@ def _losses(rates: Mapping[str, Rates]) -> str:
     if not bare:
         return "On clean data no gold document was retrieved undefended."
     parts = []
-    for name in published.DEFENSES[1:]:
+    for name in (name for name in rates if name != "none"):
         lost = 100 * (1 - percent(rates[name].found) / bare)
         paper = f" (paper, Contriever: {_PAPER_LOSS[name]:.0f} %)" if name in _PAPER_LOSS else ""
         parts.append(f"{name} {lost:.0f} %{paper}")

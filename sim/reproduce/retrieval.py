@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from core.embedding.base import Embedder, Vectors
 from core.errors import DataError
 from core.paths import cache_dir, write_atomic
+from core.records import Candidate, DocumentKey, Query
 from core.seeding import generator
+from core.stage import DocumentStage, StageInput
 from core.text import content_hash
 from defenses.ragmask.mask import MaskConfig, Masker
 from defenses.ragpart.databases import Databases
@@ -207,6 +209,28 @@ class Masking:
         found = self._masker.sanitize(asked.vector, [self._texts[row] for row in rows])
         order = sorted((i for i, one in enumerate(found) if one.text), key=lambda i: -found[i].after)
         return [rows[i] for i in order[:p]]
+
+
+class Staged:
+    """Any stage over undefended retrieval: the alpha * p best documents go in, the first p left count."""
+
+    def __init__(self, first: Undefended, texts: Sequence[str], stage: DocumentStage, alpha: float) -> None:
+        self._first = first
+        self._texts = texts
+        self._stage = stage
+        self._alpha = alpha
+
+    def retrieve(self, asked: Asked, p: int) -> list[int]:
+        """In the order in which the stage hands its documents on."""
+        rows = self._first.retrieve(asked, ceil(self._alpha * p))
+        documents = tuple(
+            Candidate(DocumentKey("corpus", str(row)), self._texts[row], rank=i + 1)
+            for i, row in enumerate(rows)
+        )
+        given = StageInput(
+            Query(asked.text, asked.query_id), documents, self._first.vectors[rows], asked.vector
+        )
+        return [int(document.key.doc_id) for document in self._stage.run(given).documents][:p]
 
 
 @dataclass(frozen=True, slots=True)
