@@ -21,19 +21,29 @@ class Database:
     """A SQLite file (None: memory) for threads and processes; every write is one transaction on disk.
 
     What a `transaction` wrote is on disk when its block is left: `synchronous` is FULL. After a crash,
-    a full disk or an exception the file holds the state before it.
+    a full disk or an exception the file holds the state before it. Each costs a flush of the disk.
 
     Args:
         path: the file, made if missing with its folders.
         schema: statements that make the tables where they are missing.
         what: name of the contents, for error messages.
         version: `user_version` of the file; None leaves that to the others who share it.
+        power_safe: false spares the flush (`synchronous` is NORMAL): a killed process still loses
+            nothing, a power failure may take the last transactions, whole ones.
 
     Raises:
         StoreError: the file is no database, or one of another version.
     """
 
-    def __init__(self, path: Path | None, schema: str, what: str, version: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        schema: str,
+        what: str,
+        version: int | None = None,
+        *,
+        power_safe: bool = True,
+    ) -> None:
         self.path = path
         self.lock = threading.RLock()
         try:
@@ -46,7 +56,7 @@ class Database:
                 check_same_thread=False,
             )
             self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute(f"PRAGMA synchronous={'FULL' if power_safe else 'NORMAL'}")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
             if version is not None and found not in (0, version):
                 raise StoreError(f"{path}: {what} of version {found}, this program reads {version}")

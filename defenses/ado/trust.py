@@ -65,8 +65,8 @@ def delta(risk: float, config: TrustConfig) -> float:
 class TrustStore:
     """Trust by user in SQLite (None: in memory); safe for threads and for several processes.
 
-    An update is one transaction: after a crash the store holds the score before or after it. The file
-    may be one that others keep tables of their own in.
+    An update is one transaction: after a crash the store holds the score before or after it; a power
+    failure may take the last updates back. The file may be one that others keep tables of their own in.
 
     Raises:
         StoreError: the file is not a trust store.
@@ -79,9 +79,11 @@ class TrustStore:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.config = config or TrustConfig()
+        self.path = path
         self._where = str(path) if path is not None else ":memory:"
         self._clock = clock
-        self._db = Database(path, _SCHEMA, "trust store")
+        # a question must not wait for the disk; what power loss may take is the last few steps of a score
+        self._db = Database(path, _SCHEMA, "trust store", power_safe=False)
         (self._size,) = self._db.rows("SELECT count(*) FROM trust")[0]
 
     def __len__(self) -> int:

@@ -94,3 +94,12 @@ def test_closed_is_closed() -> None:
     database.close()
     with pytest.raises(sqlite3.ProgrammingError):
         database.rows("SELECT 1")
+
+
+@pytest.mark.parametrize(("power_safe", "level"), [(True, 2), (False, 1)])
+def test_the_disk_is_flushed_where_power_safety_is_wanted(
+    tmp_path: Path, power_safe: bool, level: int
+) -> None:
+    database = Database(tmp_path / "state.sqlite", SCHEMA, "notes", power_safe=power_safe)
+    assert database.row("PRAGMA synchronous") == (level,)
+    database.close()
