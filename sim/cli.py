@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sim.reproduce import cli as reproduction
+from sim.sweep import cli as sweeping
 
 _PATIENCE_S = 20.0  # from Ctrl-C to the end of a run, whatever its clean-up waits for
 
@@ -36,6 +37,7 @@ def _group() -> None:
 
 
 app.command(epilog=reproduction.EXAMPLES)(reproduction.reproduce)
+app.add_typer(sweeping.app, name="sweep")
 
 
 @app.command(epilog=_EXAMPLES)

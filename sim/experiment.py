@@ -86,20 +86,20 @@ def run_experiment(
     """
     config = resolve(config, None, settings)
     report = progress if progress is not None else open_progress()
-    with _cache_folder(config.cache_dir):
+    with cache_folder(config.cache_dir):
         return _run(config, report, fresh)
 
 
 def _run(config: RunConfig, report: Progress, fresh: bool) -> RunResult:
-    reader = _check_names(config)
-    corpus, questions = _load(config, report)
-    _try_stages(config)
+    reader = check_names(config)
+    corpus, questions = load_data(config, report)
+    try_stages(config)
     comparing = config.compare
     if comparing is None:
         comparing = bool(getattr(reader, "simulated", False)) and not getattr(reader, "forced_choice", False)
     arms = plan_arms(config, comparing)
     main = arms[-1]
-    identity = {**config.identity(), "compare": comparing, **_digests(config)}
+    identity = {**config.identity(), "compare": comparing, **digests(config)}
     folder = RunFolder(config.out, main.name, [arm.name for arm in arms], identity, fresh)
     try:
         folder.write("config.yaml", config.as_yaml())
@@ -131,7 +131,7 @@ def _run(config: RunConfig, report: Progress, fresh: bool) -> RunResult:
 
 
 @contextmanager
-def _cache_folder(path: Path | None) -> Iterator[None]:
+def cache_folder(path: Path | None) -> Iterator[None]:
     """`path` as the one cache folder meanwhile, for this process and those that it starts."""
     if path is None:
         yield
@@ -184,7 +184,7 @@ def _ask_all(
             run.work(arms, report)
 
 
-def _check_names(config: RunConfig) -> Any:
+def check_names(config: RunConfig) -> Any:
     """Look every plug-in up before anything is loaded; returns the reader's class or factory."""
     ATTACKS.get(config.attack)
     open_behavior(config.behavior)
@@ -198,7 +198,7 @@ def _check_names(config: RunConfig) -> Any:
     return READERS.get(config.reader.partition(":")[0])
 
 
-def _try_stages(config: RunConfig) -> None:
+def try_stages(config: RunConfig) -> None:
     """Make every stage once, so that a wrong option is told before anything is started."""
     embedder = open_embedder(config.embedder, memory_only=True)  # its model is not loaded by this
     resources = Resources(embedder=embedder, llm=_open_llm(config), seed=config.seed)
@@ -212,7 +212,13 @@ def _open_llm(config: RunConfig) -> LLM | None:
     return None if config.llm is None else open_llm(config.llm)
 
 
-def _load(config: RunConfig, report: Progress) -> tuple[Corpus, list[Question]]:
+def load_data(config: RunConfig, report: Progress) -> tuple[Corpus, list[Question]]:
+    """The corpus and the questions under test, both checked against the settings.
+
+    Raises:
+        DataError: a file is missing or malformed, or there is no question.
+        ConfigError: unknown attack, or an option that it does not read.
+    """
     corpus = load_corpus(
         config.dataset,
         config.queries_file,
@@ -249,7 +255,7 @@ def _categories(corpus: Corpus, vectors: Vectors) -> Sequence[Hashable]:
     return [int(label) for label in cluster_labels(vectors, CLUSTERS, seed=0)]
 
 
-def _digests(config: RunConfig) -> dict[str, str]:
+def digests(config: RunConfig) -> dict[str, str]:
     """Hashes of the files that decide the results: a run does not go on with other data or weights."""
     data = [config.queries_file, config.qrels, config.poison]
     if config.dataset != "synthetic":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from core.registry import Registry
 
 if TYPE_CHECKING:
     from core.embedding.base import Embedder
+    from core.llm import LLM
     from core.reader import Reader
 
 READERS = Registry(
@@ -39,12 +40,13 @@ def open_reader(
     llm_options: Mapping[str, Any] | None = None,
     *,
     cache_dir: str | Path | None = None,
+    opening: Callable[[str, Mapping[str, Any] | None], LLM] | None = None,
 ) -> Reader:
     """The reader that `spec` names: `extractive`, `choice`, `smollm2`, `openai:MODEL`, or a plug-in.
 
     A factory is given what its parameters ask for: `embedder`, `llm` (a back end: the one that the
     spec names, as in `choice:transformers:PATH`, else SmolLM2) and `cache_dir`. `llm_options` go to
-    that back end.
+    that back end. `opening` makes it from its spec and options in place of `open_llm`.
 
     Raises:
         ConfigError: unknown reader, or one whose needs the deployment does not meet.
@@ -62,7 +64,11 @@ def open_reader(
         given["embedder"] = embedder
     if "llm" in parameters:
         back_end = spec if name in LLMS else argument or DEFAULT_LLM
-        given["llm"] = open_llm(back_end, llm_options, cache_dir=cache_dir)
+        given["llm"] = (
+            open_llm(back_end, llm_options, cache_dir=cache_dir)
+            if opening is None
+            else opening(back_end, llm_options)
+        )
     elif argument:
         raise ConfigError(f"reader {name!r} takes no argument, so {spec!r} names none")
     elif llm_options:
