@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from core.config import parse
+from core.errors import ConfigError, ScrError, StoreError
+from sim.config import RunConfig
+from sim.experiment import run_experiment
+from sim.progress import Quiet
+from sim.sweep.cell import read_cell
+from sim.sweep.config import SweepConfig
+from sim.sweep.markdown import markdown, pool
+from sim.sweep.runner import plan, read_sweep, run_sweep
+from sim.sweep.table import as_parquet, tidy
+from sim.sweep.work import _Group
+from tests.sim.tiny_world import write_world
+
+BASE = {"queries": 4, "sources": 5, "embedder": "hashing"}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return str(write_world(tmp_path_factory.mktemp("world"), n=40))
+
+
+def config(world, **values):
+    given = {
+        "attack": ["none", "poisonedrag"],
+        "defense": ["none", "tris"],
+        "workers": 1,
+        "timed": 1,
+        **values,
+    }
+    return parse(SweepConfig, {**given, "base": {"dataset": world, **BASE}}, "test")
+
+
+@pytest.fixture(scope="module")
+def swept(world, tmp_path_factory):
+    out = tmp_path_factory.mktemp("sweep")
+    return out, run_sweep(config(world, cache_dir=str(tmp_path_factory.mktemp("cache"))), out, Quiet())
+
+
+def test_a_cell_holds_metrics_cost_and_outcomes(swept):
+    out, cells = swept
+    assert [(c["place"]["attack"], c["place"]["defense"]) for c in cells] == [
+        ("none", "none"), ("none", "tris"), ("poisonedrag", "none"), ("poisonedrag", "tris"),
+    ]  # fmt: skip
+    attacked = cells[2]
+    assert attacked["metrics"]["asr"]["n"] == len(attacked["rounds"]) == 4
+    assert attacked["cost"]["cpu_ms"]["p50"] > 0
+    assert attacked["cost"]["llm_calls"] == 0
+    assert cells[0]["metrics"]["asr"]["value"] is None
+    assert all(r["attack_success"] is None for r in cells[0]["rounds"])
+    assert read_sweep(out) == cells
+
+
+def test_the_table_has_a_row_a_cell_in_both_forms(swept):
+    import pyarrow.parquet as parquet
+
+    out, cells = swept
+    rows = list(csv.DictReader((out / "table.csv").open(encoding="utf-8")))
+    assert len(rows) == len(cells)
+    assert rows[2]["attack"] == "poisonedrag"
+    assert float(rows[2]["asr"]) == pytest.approx(cells[2]["metrics"]["asr"]["value"])
+    assert rows[0]["asr"] == ""
+    stored = parquet.read_table(out / "table.parquet").to_pylist()
+    assert [row["defense"] for row in stored] == [row["defense"] for row in rows]
+    assert stored == [tidy(cell) for cell in cells]
+    assert as_parquet([tidy(cells[0])])[:4] == b"PAR1"
+
+
+def test_finished_cells_are_not_worked_on_again_and_others_are_added(world, swept, tmp_path):
+    out, cells = swept
+    stamps = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
+    path = sorted(stamps)[0]
+    path.unlink()
+    again = run_sweep(config(world, cache_dir=str(tmp_path)), out, Quiet())
+    assert [c["rounds"] for c in again] == [c["rounds"] for c in cells]
+    assert [p for p in stamps if p.stat().st_mtime_ns != stamps[p]] == [path]
+
+
+def test_a_broken_cell_is_named(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(StoreError, match="delete it"):
+        read_cell(path)
+
+
+def test_cells_of_a_group_share_all_but_the_defense(world):
+    cells = plan(config(world, seed=[0, 1]), Quiet())
+    assert len({cell.key for cell in cells}) == len(cells) == 8
+    assert len({cell.group for cell in cells}) == 4
+
+
+def test_two_names_of_one_run_are_an_error(world):
+    twice = [{"name": name, "settings": {"defense": ["none"]}} for name in ("a", "b")]
+    with pytest.raises(ConfigError, match="the same run"):
+        plan(config(world, defense=twice), Quiet())
+
+
+def test_a_cell_that_fails_fails_alone(world, tmp_path, monkeypatch):
+    run = _Group.run
+
+    def failing(self, cell):
+        if cell.place["defense"] == "tris":
+            raise ScrError("no answer")
+        return run(self, cell)
+
+    monkeypatch.setattr(_Group, "run", failing)
+    with pytest.raises(ScrError, match="2 of 4 cells failed, the first: none / tris: no answer"):
+        run_sweep(config(world), tmp_path, Quiet())
+    assert len(read_sweep(tmp_path)) == 2
+    monkeypatch.undo()
+    assert len(run_sweep(config(world), tmp_path, Quiet())) == 4
+
+
+def test_an_empty_folder_holds_no_sweep(tmp_path):
+    with pytest.raises(ConfigError, match="holds no sweep"):
+        read_sweep(tmp_path)
+
+
+def test_markdown_pools_seeds_and_says_what_beats_what(swept):
+    _, cells = swept
+    other = json.loads(json.dumps(cells))
+    for cell in other:
+        cell["place"]["seed"] = 1
+    assert [len(p.rounds) for p in pool([*cells, *other])] == [8] * 4
+    text = markdown([*cells, *other], ["none"])
+    assert "4 questions x 2 seeds, 5 sources" in text
+    assert text.count("| poisonedrag | tris |") == 1
+    assert "better than `none`" in text
+    assert "vs scr" not in text
+
+
+@pytest.mark.slow
+def test_a_cell_is_what_scr_sim_run_gives_and_ray_gives_the_same(world, tmp_path, monkeypatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    given = config(world, defense=["scr", "tris"], workers=2)
+    cells = run_sweep(given, tmp_path / "ray", Quiet())
+    assert [c["rounds"] for c in cells] == [
+        c["rounds"] for c in run_sweep(config(world, defense=["scr", "tris"]), tmp_path / "here", Quiet())
+    ]
+    settings = RunConfig(
+        dataset=world, attack="poisonedrag", defense=("scr",), object_store_mb=80, compare=False, **BASE
+    )
+    found = run_experiment(settings, progress=Quiet()).metrics
+    cell = next(c for c in cells if c["place"]["attack"] == "poisonedrag" and c["place"]["defense"] == "scr")
+    for name in ("asr", "accuracy", "target_rate", "documents", "retrieval", "reliability", "stages"):
+        assert cell["metrics"][name] == json.loads(json.dumps(found[name]))
