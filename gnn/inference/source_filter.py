@@ -203,5 +203,6 @@ def _change(turn: NDArray[np.float64], back: NDArray[np.float64]) -> NDArray[np.
     """(2^h, 2^h) probability of each state of h sources (column: before, row: after), source j as bit j."""
     whole = np.ones((1, 1))
     for t, b in zip(turn, back, strict=True):
-        whole = np.kron(np.array([[1 - t, b], [t, 1 - b]]), whole)
+        one = np.array([[1 - t, b], [t, 1 - b]])  # np.kron does the same with ten times the calls
+        whole = (one[:, None, :, None] * whole[None, :, None, :]).reshape(2 * len(whole), -1)
     return whole
