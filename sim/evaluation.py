@@ -30,6 +30,9 @@ from sim.training_rounds import (
 )
 
 SETTLED = 10  # rounds after which "from round 11 on" counts
+SLEEP = 25  # honest rounds of a sleeper
+AWAKE = 15  # its attacked rounds that are looked at
+FOUND = 0.9  # share of attack documents dropped that counts as found
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Cell:
     replication: int
     options: AttackOptions = field(default_factory=AttackOptions)
     warmup: int = 0
+    behavior: str = "steady"
 
 
 def cells(controls: bool, replications: Sequence[int] = (1, 3)) -> list[Cell]:
@@ -65,6 +69,7 @@ def cells(controls: bool, replications: Sequence[int] = (1, 3)) -> list[Cell]:
                     Cell("ata", "reworded-swap", r, AttackOptions(reword=True, swap=True)),
                     Cell("ata", "independent", r, AttackOptions(collude=False)),
                     Cell("ata", "one-in-five", r, AttackOptions(edit_rate=0.2)),
+                    Cell("ata", "sleeper", r, behavior=f"sleeper:{SLEEP}"),
                 ]
     return found
 
@@ -77,6 +82,7 @@ class _Tally:
     labels: list[NDArray[np.int8]] = field(default_factory=list)
     round_: list[int] = field(default_factory=list)
     reliability: list[tuple[float, float]] = field(default_factory=list)
+    attacked: list[bool] = field(default_factory=list)
 
 
 def evaluate_cell(
@@ -94,14 +100,23 @@ def evaluate_cell(
     n_sources: int = 10,
     malicious: float = 0.4,
 ) -> list[dict[str, Any]]:
-    """Rows of one cell: one per model; with `single` every round starts from fresh beliefs."""
+    """Rows of one cell: one per model; with `single` every round starts from fresh beliefs.
+
+    A cell whose sources do not attack from the start has episodes of `SLEEP + AWAKE` rounds, at least
+    five, and its rows say after how many attacked rounds the liars were found (`rounds_to_find`).
+    """
+    sleeping = cell.behavior != "steady"
+    if sleeping:
+        episode_rounds_ = SLEEP + AWAKE
+        n_rounds = max(n_rounds, 5 * episode_rounds_)
     tallies = {name: _Tally() for name in models}
     opened: dict[str, Any] = {}
     episodes = max(1, -(-n_rounds // episode_rounds_))
     for k in range(episodes):
         episode = Episode(
             0, cell.attack, cell.options, n_sources, malicious, cell.replication,
-            warmup=cell.warmup, seed=derive_seed(seed, "evaluation", prepared.corpus.name, k),
+            behavior=cell.behavior, warmup=cell.warmup,
+            seed=derive_seed(seed, "evaluation", prepared.corpus.name, k),
         )  # fmt: skip
         states: dict[str, Any] = dict.fromkeys(models)
         opened = {name: open_model(name, checkpoint) for name in models}
@@ -121,6 +136,7 @@ def evaluate_cell(
                 tally.credibility.append(scored.credibility)
                 tally.labels.append(labelled.labels)
                 tally.round_.append(i - cell.warmup)
+                tally.attacked.append(labelled.attacked)
                 liars = labelled.simulated.malicious
                 honest = [v for s, v in scored.reliability.items() if s not in liars]
                 lying = [v for s, v in scored.reliability.items() if s in liars]
@@ -134,6 +150,9 @@ def evaluate_cell(
             "replication": cell.replication, "model": name, "beliefs": "single" if single else "carried",
         }  # fmt: skip
         rows.append({**base, **_figures(tallies[name], seed)})
+        if sleeping:
+            rows[-1]["rounds_to_find"] = rounds_to_find(tallies[name])
+            continue
         if not single and len(tallies[name].labels) > SETTLED:
             rows.append({**base, "beliefs": "settled", **_figures(tallies[name], seed, first=SETTLED)})
     return rows
@@ -152,6 +171,26 @@ def _settle(
         for labelled in warm:
             states[name] = opened[name].score(labelled.prepared, states[name]).state
     return opened, states
+
+
+def rounds_to_find(tally: _Tally) -> int | None:
+    """Attacked rounds until at least `FOUND` of their attack documents were dropped, over all episodes.
+
+    1 where the first one is enough, None where none of them is.
+    """
+    right: dict[int, int] = {}
+    total: dict[int, int] = {}
+    awake = 0
+    for i, r in enumerate(tally.round_):
+        awake = 0 if r == 0 else awake
+        if not tally.attacked[i]:
+            continue
+        awake += 1
+        malicious = tally.labels[i] == MALICIOUS
+        total[awake] = total.get(awake, 0) + int(malicious.sum())
+        right[awake] = right.get(awake, 0) + int((malicious & (tally.credibility[i] < 0.5)).sum())
+    found = [k for k in sorted(total) if total[k] and right[k] >= FOUND * total[k]]
+    return found[0] if found else None
 
 
 def _figures(tally: _Tally, seed: int, first: int = 0) -> dict[str, Any]:

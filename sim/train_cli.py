@@ -135,7 +135,8 @@ def eval_command(
             if (not attack or cell.attack in attack) and (not control or cell.control in control)
         ]
         for cell in chosen:
-            modes = [False, True] if single and cell.attack == "ata" else [False]
+            steady = cell.behavior == "steady"
+            modes = [False, True] if single and steady and cell.attack == "ata" else [False]
             for fresh in modes:
                 rows += evaluate_cell(
                     loaded, models, prepared, questions, cell, opened,
@@ -161,7 +162,8 @@ def _table(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         cell = f"{row['dataset'][:12]:12} {row['attack']:12} {row['control']:15} {row['replication']}"
         figures = " ".join(_show(row[name]) for name in ("tpr", "tnr", "auroc", "ece"))
-        typer.echo(f"{cell} {row['beliefs']:8} {row['model']:15} {row['n_rounds']:4} {figures}")
+        found = f" found in round {row['rounds_to_find'] or '-'}" if "rounds_to_find" in row else ""
+        typer.echo(f"{cell} {row['beliefs']:8} {row['model']:15} {row['n_rounds']:4} {figures}{found}")
 
 
 @calibrate.command(epilog="Example: scr calibrate --dataset data/ours --out ours.npz --clean-cost 0.01")

@@ -8,8 +8,9 @@ from core.embedding.hashing import HashingEmbedder
 from sim.attacks.base import AttackOptions
 from sim.corpora import load_corpus
 from sim.corpora.records import select_questions
-from sim.evaluation import SETTLED, Cell, _figures, _Tally, cells, evaluate_cell
+from sim.evaluation import SETTLED, Cell, _figures, _Tally, cells, evaluate_cell, rounds_to_find
 from sim.rounds import PreparedCorpus, prepare
+from sim.training_rounds import BENIGN, MALICIOUS
 from tests.gnn.parts import make_checkpoint
 from tests.sim.tiny_world import write_world
 
@@ -97,3 +98,26 @@ def test_figures_by_hand() -> None:
     assert found["auroc"] == pytest.approx(5 / 6)
     assert (found["reliability_benign"], found["reliability_malicious"]) == (0.9, 0.1)
     assert _figures(tally, 0, first=1)["tpr"] == 1.0
+
+
+def test_how_long_a_sleeper_goes_unnoticed() -> None:
+    labels = np.array([BENIGN, MALICIOUS, MALICIOUS], np.int8)
+    blind, half, found = np.array([0.9, 0.9, 0.9]), np.array([0.9, 0.1, 0.9]), np.array([0.9, 0.1, 0.1])
+    tally = _Tally()
+    for _ in range(2):  # two episodes: one honest round, then three attacked ones
+        for r, credibility in enumerate([blind, half, found, blind]):
+            tally.round_.append(r)
+            tally.attacked.append(r > 0)
+            tally.labels.append(labels if r else np.full(3, BENIGN, np.int8))
+            tally.credibility.append(credibility)
+    assert rounds_to_find(tally) == 2
+    tally.credibility[2] = half
+    assert rounds_to_find(tally) is None
+
+
+def test_a_sleepers_rows_say_when_it_was_found(world: PreparedCorpus, monkeypatch) -> None:
+    monkeypatch.setattr("sim.evaluation.SLEEP", 2)
+    monkeypatch.setattr("sim.evaluation.AWAKE", 2)
+    (row,) = judged(world, Cell("saa", "sleeper", 3, behavior="sleeper:2"), models=("channels",))
+    assert row["n_rounds"] == 20
+    assert row["rounds_to_find"] == 1  # the hand-made content channel needs no second look
