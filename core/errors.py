@@ -12,6 +12,7 @@
     ├── ContractError        a stage broke the stage contract: a bug in that stage
     ├── RefusedError         the question was refused (a required stage failed, nothing was left)
     ├── AccessError          the caller may not do this
+    │   └── AuthenticationError  the caller does not prove who it is
     ├── BudgetError          a privacy budget is spent
     ├── OverloadError        the server is at its concurrency limit
     └── WireError            a peer's message breaks the bounds of the wire
@@ -85,6 +86,10 @@ class RefusedError(ScrError):
 
 class AccessError(ScrError):
     """The caller is not allowed to do this."""
+
+
+class AuthenticationError(AccessError):
+    """The caller does not prove who it is."""
 
 
 class BudgetError(ScrError):

@@ -47,6 +47,7 @@ STATUSES: dict[type[Exception], tuple[grpc.StatusCode, str]] = {
     errors.ContractError: (grpc.StatusCode.INTERNAL, "a defense misbehaved"),
     errors.RefusedError: (grpc.StatusCode.FAILED_PRECONDITION, "the question was refused"),
     errors.AccessError: (grpc.StatusCode.PERMISSION_DENIED, "not allowed"),
+    errors.AuthenticationError: (grpc.StatusCode.UNAUTHENTICATED, "who calls was not proved"),
     errors.BudgetError: (grpc.StatusCode.FAILED_PRECONDITION, "the privacy budget is spent"),
     errors.OverloadError: (grpc.StatusCode.RESOURCE_EXHAUSTED, "too many requests at once, try again later"),
     ScrError: _INTERNAL,

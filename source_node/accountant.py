@@ -49,19 +49,26 @@ class Accountant:
         budget: ε that each requester may spend in all, > 0. It is never refilled: privacy loss does
             not heal with time.
         clock: Unix time, for the operator's listing only.
+        budget_of: the budget of one requester where it is not `budget`; None there leaves it `budget`.
 
     Raises:
         ConfigError: `budget` is not a finite number above 0.
         StoreError: the file is no ledger, or of another version. A node must not serve without one.
     """
 
-    def __init__(self, path: Path, budget: float, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        path: Path,
+        budget: float,
+        clock: Callable[[], float] = time.time,
+        budget_of: Callable[[str], float | None] | None = None,
+    ) -> None:
         if not (math.isfinite(budget) and budget > 0):
             raise ConfigError(f"privacy budget must be a finite epsilon above 0, not {budget}")
         self.path = path
         self.budget = budget
-        self._limit = math.floor(budget * _NANO)
         self._clock = clock
+        self._budget_of = budget_of
         self._lock = threading.Lock()
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -98,13 +105,19 @@ class Accountant:
                     self._db.rollback()
                 raise StoreError(f"{self.path}: the privacy ledger cannot be written ({error})") from None
 
+    def budget_for(self, requester: str) -> float:
+        """ε that `requester` may spend in all."""
+        own = None if self._budget_of is None else self._budget_of(requester)
+        return self.budget if own is None else own
+
     def _charge(self, name: str, cost: int) -> int:
-        now = self._clock()
+        now, budget = self._clock(), self.budget_for(name)
+        limit = math.floor(budget * _NANO)
         # IMMEDIATE: the right to write is taken before the balance is read
         self._db.execute("BEGIN IMMEDIATE")
         self._db.execute("INSERT OR IGNORE INTO spent VALUES (?, 0, 0, 0, ?)", (name, now))
         (spent,) = self._db.execute("SELECT nano FROM spent WHERE requester=?", (name,)).fetchone()
-        enough = spent + cost <= self._limit
+        enough = spent + cost <= limit
         if enough:
             change = (
                 "UPDATE spent SET nano = nano + ?, charges = charges + 1, updated = ? WHERE requester = ?"
@@ -115,10 +128,10 @@ class Accountant:
         self._db.execute("COMMIT")
         if not enough:
             raise BudgetError(
-                f"privacy budget of {name!r}: {spent / _NANO:g} of {self.budget:g} is spent, "
+                f"privacy budget of {name!r}: {spent / _NANO:g} of {budget:g} is spent, "
                 f"{cost / _NANO:g} more was asked"
             )
-        return int(self._limit - spent - cost)
+        return int(limit - spent - cost)
 
     def spent(self, requester: str) -> float:
         """ε that `requester` has spent so far."""

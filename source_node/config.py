@@ -36,6 +36,10 @@ class ServeConfig(StrictModel):
     privacy; with a policy, spent budgets are kept in `privacy_ledger` (None: `privacy.sqlite` in the
     store). `grace_s`: seconds that running calls get when the node is stopped. `seed` has no effect:
     privacy draws fresh randomness, and nothing else is random.
+
+    `policy` names the file of callers (`source_node.access.policy`; None: everybody with a certificate of
+    the authority may ask). Every request is recorded in the folder `audit` (None: `audit` in the store).
+    `memory_limit_mib`: above it requests are refused until memory is free again.
     """
 
     store: Path
@@ -54,4 +58,7 @@ class ServeConfig(StrictModel):
     grace_s: float = Field(default=5.0, ge=0.0)
     privacy: PrivacyPolicy | None = None
     privacy_ledger: Path | None = None
+    policy: Path | None = None
+    audit: Path | None = None
+    memory_limit_mib: int | None = Field(default=None, ge=64)
     seed: int = 0

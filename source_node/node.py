@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,7 @@ class SourceNode:
         self._embedder = embedder if getattr(factory, "uses_vectors", True) else None
         self._privacy = privacy
         self._retriever: Retriever = factory(documents, vectors, embedder, **retriever_options)
+        self._positions: dict[frozenset[str], NDArray[np.intp]] = {}
 
     def __repr__(self) -> str:
         return f"SourceNode({self.source_id!r}, {len(self.documents)} documents, {self.retriever_name})"
@@ -108,8 +109,16 @@ class SourceNode:
             store.close()
             raise
 
-    def retrieve(self, query: Query, top_k: int, privacy: PrivacyRequest | None = None) -> SourceReply:
+    def retrieve(
+        self,
+        query: Query,
+        top_k: int,
+        privacy: PrivacyRequest | None = None,
+        categories: Collection[str] | None = None,
+    ) -> SourceReply:
         """The best documents for `query`, at most `top_k` and `max_top_k`, best first.
+
+        With `categories`, the best of the documents that have one of them.
 
         Raises:
             WireError: a blank or oversized question, or `top_k` out of range.
@@ -120,7 +129,8 @@ class SourceNode:
         bounds.text(query.text, "query", bounds.MAX_QUERY_BYTES)
         count = min(bounds.count_asked(top_k), self.max_top_k)
         vector = None if self._embedder is None else self._embedder.embed([query.text])[0]
-        hits = self._search(query, vector, count, privacy)
+        within = None if categories is None else frozenset(categories)
+        hits = self._search(query, vector, count, privacy, within)
         documents = tuple(self._retrieved(hit, rank) for rank, hit in enumerate(hits[:count], start=1))
         return SourceReply(self.source_id, documents, (time.perf_counter() - started) * 1000.0)
 
@@ -135,34 +145,72 @@ class SourceNode:
             privacy_mechanisms=() if self._privacy is None else self._privacy.mechanisms,
         )
 
+    def granted(self, asked: PrivacyRequest | None, *, required: bool = False) -> PrivacyRequest | None:
+        """The privacy that a request for `asked` gets (None: an exact answer).
+
+        Raises:
+            AccessError: it is not offered. ConfigError: `required`, and none is offered at all.
+        """
+        if self._privacy is not None:
+            return self._privacy.resolve(asked, required=required)
+        if asked is not None:
+            raise AccessError(f"no privacy mechanism is offered, {asked.mechanism!r} was asked for")
+        if required:
+            raise ConfigError("private answers are required, and the node offers no privacy mechanism")
+        return None
+
     def warm_up(self) -> None:
         """Load the embedding model now rather than within the first caller's deadline."""
         if self._embedder is not None:
             self._embedder.embed(["warm up"])
 
     def _search(
-        self, query: Query, vector: NDArray[np.float32] | None, count: int, asked: PrivacyRequest | None
+        self,
+        query: Query,
+        vector: NDArray[np.float32] | None,
+        count: int,
+        asked: PrivacyRequest | None,
+        within: frozenset[str] | None,
     ) -> list[Hit]:
-        if self._privacy is None:
-            if asked is not None:
-                raise AccessError(f"no privacy mechanism is offered, {asked.mechanism!r} was asked for")
-            return self._retriever.search(query.text, vector, count)
-        granted = self._privacy.resolve(asked)
-        if granted is None:
-            return self._retriever.search(query.text, vector, count)
+        granted = self.granted(asked)
+        if granted is None or self._privacy is None:
+            return self._nearest(query.text, vector, count, within)
         if not isinstance(self._retriever, Scoring):
             raise ConfigError(
                 f"retriever {self.retriever_name!r} cannot be private: it has no score for every document"
             )
+        scores = self._retriever.scores(query.text, vector)
+        positions = None if within is None else self._positions_of(within)
         chosen = self._privacy.select(
-            self._retriever.scores(query.text, vector),
+            scores if positions is None else scores[positions],
             count,
             granted,
             query.user_id,
             independent=self._retriever.independent_scores,
             name=query.request_id,
         )
+        chosen = chosen if positions is None else positions[chosen]
         return [Hit(int(index), 0.0) for index in chosen]  # the order is all that leaves
+
+    def _nearest(
+        self, text: str, vector: NDArray[np.float32] | None, count: int, within: frozenset[str] | None
+    ) -> list[Hit]:
+        """The retriever's hits; `within` some categories, it is asked for more until enough fit."""
+        if within is None:
+            return self._retriever.search(text, vector, count)
+        asked = count
+        while True:
+            asked = min(4 * asked, max(len(self.documents), 1))
+            hits = self._retriever.search(text, vector, asked)
+            fitting = [hit for hit in hits if self.documents[hit.index].category in within]
+            if len(fitting) >= count or len(hits) < asked or asked >= len(self.documents):
+                return fitting[:count]
+
+    def _positions_of(self, within: frozenset[str]) -> NDArray[np.intp]:
+        if within not in self._positions:
+            found = [at for at, document in enumerate(self.documents) if document.category in within]
+            self._positions[within] = np.asarray(found, dtype=np.intp)
+        return self._positions[within]
 
     def _retrieved(self, hit: Hit, rank: int) -> RetrievedDocument:
         document = self.documents[hit.index]

@@ -154,14 +154,14 @@ class PrivacyGate:
         """What a caller may ask for."""
         return self.policy.mechanisms
 
-    def resolve(self, asked: PrivacyRequest | None) -> PrivacyRequest | None:
-        """What is done for a request: None answers exactly.
+    def resolve(self, asked: PrivacyRequest | None, *, required: bool = False) -> PrivacyRequest | None:
+        """What is done for a request: None answers exactly, which `required` rules out.
 
         Raises:
             AccessError: a mechanism that is not offered, or an ε that is not in (0, max_epsilon].
         """
         if asked is None:
-            if not self.policy.required:
+            if not (self.policy.required or required):
                 return None
             return PrivacyRequest(self.policy.mechanism, self.policy.epsilon)
         if asked.mechanism not in self.policy.mechanisms:
