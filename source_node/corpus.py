@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from core import bounds
 from core.errors import DataError, WireError
 from core.records import Document
+from source_node.readers.base import Distinct, ReadOptions, document_of
 
 FILE_NAME = "corpus.jsonl"
 
@@ -31,28 +31,31 @@ def corpus_file(path: Path) -> Path:
     return file
 
 
-def read_corpus(path: Path | str) -> Iterator[Document]:
-    """The documents of `path` in file order, streamed.
+def read_corpus(path: Path | str, options: ReadOptions | None = None) -> Iterator[Document]:
+    """The documents of `path` in file order, streamed; `options` name other fields, or skip bad lines.
 
     Raises:
         DataError: missing file, no documents, or a line that is not UTF-8, not a JSON object, lacks an
             `_id` or a text, repeats an id, or holds more than a reply may carry (`core.bounds`).
     """
-    file = corpus_file(Path(path))
-    first_line: dict[str, int] = {}
+    file, options = corpus_file(Path(path)), options or ReadOptions()
+    seen = Distinct()
     try:
         with file.open("rb") as lines:
-            for number, fields in _objects(file, lines):
-                document = _document(file, number, fields)
-                earlier = first_line.setdefault(document.doc_id, number)
-                if earlier != number:
-                    raise DataError.at(
-                        file, number, f"_id {document.doc_id!r} stands in line {earlier} already"
-                    )
+            for number, raw in enumerate(lines, start=1):
+                try:
+                    fields = _fields(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
+                    if fields is None:
+                        continue
+                    document = document_of(fields, options)
+                    seen.check(document.doc_id, number)
+                except WireError as error:
+                    options.bad(DataError.at(file, number, str(error)))
+                    continue
                 yield document
     except OSError as error:
         raise DataError.at(file, None, f"cannot be read: {error.strerror}") from None
-    if not first_line:
+    if not len(seen):
         raise DataError.at(file, None, "holds no documents")
 
 
@@ -66,55 +69,20 @@ def count_lines(path: Path | str) -> int:
     return count + (last != b"\n")
 
 
-def _objects(file: Path, lines: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, raw in enumerate(lines, start=1):
-        if number == 1:
-            raw = raw.removeprefix(b"\xef\xbb\xbf")
-        try:
-            line = raw.decode("utf-8").strip()
-        except UnicodeDecodeError as error:
-            raise DataError.at(file, number, f"byte {error.start + 1} is not UTF-8") from None
-        if not line:
-            continue
-        try:
-            fields = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError.at(file, number, f"not JSON: {error.msg} at column {error.colno}") from None
-        except RecursionError:
-            raise DataError.at(file, number, "not JSON: nested too deeply") from None
-        if not isinstance(fields, dict):
-            raise DataError.at(file, number, f"must be a JSON object, not {type(fields).__name__}")
-        yield number, fields
-
-
-def _document(file: Path, number: int, fields: dict[str, Any]) -> Document:
-    doc_id = fields.get("_id")
-    if isinstance(doc_id, int) and not isinstance(doc_id, bool):
-        doc_id = str(doc_id)
+def _fields(raw: bytes) -> dict[str, Any] | None:
+    """The object in a line, None for a blank one."""
     try:
-        return Document(
-            doc_id=bounds.identifier(_string(doc_id, "_id"), "_id"),
-            text=bounds.text(_string(fields.get("text"), "text"), "text", bounds.MAX_TEXT_BYTES),
-            title=bounds.text(
-                _string(fields.get("title", ""), "title", optional=True),
-                "title",
-                bounds.MAX_TITLE_BYTES,
-                empty=True,
-            ),
-            category=bounds.identifier(
-                _string(fields.get("category", ""), "category", optional=True), "category", empty=True
-            )
-            or None,
-        )
-    except WireError as error:
-        raise DataError.at(file, number, str(error)) from None
-
-
-def _string(value: object, key: str, *, optional: bool = False) -> str:
-    if isinstance(value, str):
-        return value
-    if value is None:
-        if optional:
-            return ""
-        raise WireError(f"key {key!r} is missing")
-    raise WireError(f"{key} must be a string, not {type(value).__name__}")
+        line = raw.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise WireError(f"byte {error.start + 1} is not UTF-8") from None
+    if not line:
+        return None
+    try:
+        fields = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise WireError(f"not JSON: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise WireError("not JSON: nested too deeply") from None
+    if not isinstance(fields, dict):
+        raise WireError(f"must be a JSON object, not {type(fields).__name__}")
+    return fields

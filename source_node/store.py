@@ -8,7 +8,8 @@
 
 A reader of generation g sees the documents added at or before g and not removed by then, and the first
 n rows of the vectors that its manifest names. A crash at any point leaves the old generation readable.
-What was removed stays readable for one more generation: a node that runs on must be restarted within it.
+What a changed document said before stays readable for one more generation, so that a node that runs on
+has time to notice (`source_node.live`); what was withdrawn or pruned does not.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,30 +29,42 @@ from core.config import StrictModel, parse
 from core.embedding.base import Vectors
 from core.errors import ConfigError, StoreError
 from core.records import Document
+from source_node.schema import FORMAT, check_format
 
-FORMAT = 1
 MANIFEST = "manifest.json"
 DATABASE = "documents.sqlite"
+_TRIES = 5  # openings of a store that is being written to
 VISIBLE = "added <= ? AND (removed IS NULL OR removed > ?)"
 
 
+class Backend(StrictModel):
+    """A collection elsewhere that holds the documents and their vectors; `options` are its kind's own."""
+
+    kind: Literal["qdrant", "pgvector"]
+    options: dict[str, Any]
+
+
 class Manifest(StrictModel):
-    """What makes a generation current; `vectors` is None where the store has no embedder."""
+    """What makes a generation current; `vectors` is None where the store has no embedder.
+
+    `n_documents` counts rows: chunks, where documents were cut. With a `backend` nothing else is here.
+    """
 
     format: int = FORMAT
     generation: int = Field(ge=1)
-    n_documents: int = Field(ge=1)
+    n_documents: int = Field(ge=0)
     embedder: str | None = None
     identity: str | None = None
     dimension: int = Field(default=0, ge=0)
     vectors: str | None = None
+    backend: Backend | None = None
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of the store in `folder`, None where no ingest has finished.
 
     Raises:
-        StoreError: it is unreadable or of another format.
+        StoreError: it is unreadable or of a newer format; an older one is read as it is.
     """
     path = folder / MANIFEST
     try:
@@ -61,10 +74,9 @@ def read_manifest(folder: Path) -> Manifest | None:
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: not a manifest ({error}); ingest into a new folder") from None
     found = fields.get("format") if isinstance(fields, dict) else None
-    if found != FORMAT:
-        raise StoreError(f"{path}: store of format {found!r}, this version reads {FORMAT}; ingest anew")
+    check_format(found, path)
     try:
-        return parse(Manifest, fields, str(path))
+        return parse(Manifest, {**fields, "format": FORMAT}, str(path))
     except ConfigError as error:
         raise StoreError(f"{error}; ingest into a new folder") from None
 
@@ -78,6 +90,18 @@ class DocumentStore:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
+        self.manifest = self._manifest()
+        for _ in range(_TRIES):
+            try:
+                self._open()
+                return
+            except StoreError:  # of a generation that a writer replaced meanwhile?
+                before, self.manifest = self.manifest, self._manifest()
+                if before == self.manifest:
+                    raise
+        self._open()
+
+    def _manifest(self) -> Manifest:
         manifest = read_manifest(self.folder)
         if manifest is None:
             started = (self.folder / DATABASE).exists()
@@ -85,13 +109,17 @@ class DocumentStore:
             raise StoreError(
                 f"{self.folder}: {what}; run: scr source ingest --input PATH --store {self.folder}"
             )
-        self.manifest = manifest
-        self.vectors = map_vectors(self.folder, manifest)
-        self.documents = StoredDocuments(self.folder / DATABASE, manifest.generation)
-        if len(self.documents) != manifest.n_documents:
+        if manifest.backend is not None:
+            raise StoreError(f"{self.folder}: its documents are in a {manifest.backend.kind} collection")
+        return manifest
+
+    def _open(self) -> None:
+        self.vectors = map_vectors(self.folder, self.manifest)
+        self.documents = StoredDocuments(self.folder / DATABASE, self.manifest.generation)
+        if len(self.documents) != self.manifest.n_documents:
             raise StoreError(
                 f"{self.folder}: {len(self.documents)} documents where the manifest says "
-                f"{manifest.n_documents}; ingest into a new folder"
+                f"{self.manifest.n_documents}; ingest into a new folder"
             )
 
     def close(self) -> None:
@@ -107,10 +135,12 @@ def map_vectors(folder: Path, manifest: Manifest) -> Vectors | None:
     """
     if manifest.vectors is None:
         return None
+    if not manifest.n_documents:
+        return np.zeros((0, manifest.dimension), dtype=np.float32)
     path = folder / manifest.vectors
     needed = manifest.n_documents * manifest.dimension * 4
     size = path.stat().st_size if path.is_file() else -1
-    if size < needed or needed == 0:
+    if size < needed:
         problem = "missing" if size < 0 else f"{size} bytes where {needed} are due"
         raise StoreError(f"{path}: {problem}; ingest into a new folder")
     return np.memmap(path, dtype="<f4", mode="r", shape=(manifest.n_documents, manifest.dimension))
@@ -142,13 +172,20 @@ class StoredDocuments(Sequence[Document]):
     def __getitem__(self, index: int | slice) -> Document | list[Document]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        row = int(self._rows[index])
-        found = self._fetch("SELECT doc_id, text, title, category FROM documents WHERE row = ?", (row,))
-        if not found:
+        (found,) = self.fetch([index])
+        if found is None:
             raise StoreError(
                 f"{self._path}: the store has moved on since this node opened it; restart the node"
             )
-        return Document(*found[0])
+        return found
+
+    def fetch(self, indices: Sequence[int]) -> list[Document | None]:
+        """The documents at `indices` in one query; None where one was removed since this view opened."""
+        rows = [int(self._rows[index]) for index in indices]
+        marks = ",".join("?" * len(rows))
+        query = f"SELECT row, doc_id, text, title, category FROM documents WHERE row IN ({marks})"  # noqa: S608
+        found = {row: Document(*fields) for row, *fields in self._fetch(query, tuple(rows))}
+        return [found.get(row) for row in rows]
 
     def __iter__(self) -> Iterator[Document]:
         """All documents in order, a thousand at a time."""
@@ -171,7 +208,7 @@ class StoredDocuments(Sequence[Document]):
         with self._lock:
             self._db.close()
 
-    def _fetch(self, query: str, values: tuple[int, ...]) -> list[tuple[Any, ...]]:
+    def _fetch(self, query: str, values: Sequence[int]) -> list[tuple[Any, ...]]:
         try:
             with self._lock:
                 return self._db.execute(query, values).fetchall()

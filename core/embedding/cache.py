@@ -65,6 +65,17 @@ class VectorStore:
             )
             self._db.commit()
 
+    def forget(self, hashes: Sequence[str]) -> None:
+        """Delete the vectors of `hashes` under every identity, and their bytes in free pages and log."""
+        with self._lock, self._guarded():
+            self._db.execute("PRAGMA secure_delete=ON")
+            for start in range(0, len(hashes), _CHUNK):
+                chunk = hashes[start : start + _CHUNK]
+                marks = ",".join("?" * len(chunk))
+                self._db.execute(f"DELETE FROM vectors WHERE hash IN ({marks})", chunk)  # noqa: S608
+            self._db.commit()
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     @contextmanager
     def _guarded(self) -> Iterator[None]:
         try:

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 from core.embedding.hashing import HashingEmbedder
 from core.errors import DataError, EmbeddingError, StoreError
 from core.records import Document
-from source_node import ingest as module
+
 from source_node.index import embed_documents
 from source_node.ingest import IngestReport, embedder_of, ingest
 from source_node.store import DocumentStore, read_manifest
+from source_node.writer import StoreWriter
 
 
 class Counting(HashingEmbedder):
@@ -195,7 +196,7 @@ def count_steps(patch: pytest.MonkeyPatch, stop_at: int | None) -> list[int]:
             if stop_at is not None and steps[0] >= stop_at:
                 raise Crash
             steps[0] += 1
-            return original(*args, **kwargs)
+            return None if name == "fsync" else original(*args, **kwargs)  # only the process dies here
 
         patch.setattr(owner, name, step)
 
@@ -203,7 +204,7 @@ def count_steps(patch: pytest.MonkeyPatch, stop_at: int | None) -> list[int]:
     wrap(os, "truncate")
     wrap(Path, "replace")
     wrap(Path, "unlink")
-    wrap(module._Run, "_remove")
+    wrap(StoreWriter, "remove")
     return steps
 
 

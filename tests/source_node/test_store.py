@@ -58,13 +58,14 @@ def test_the_manifest_says_what_the_store_is(store: Path) -> None:
     manifest = read_manifest(store)
     assert manifest is not None
     assert manifest.model_dump() == {
-        "format": 1,
+        "format": 2,
         "generation": 1,
         "n_documents": 2500,
         "embedder": "hashing:32",
         "identity": "hashing/32/v1",
         "dimension": 32,
         "vectors": "vectors-1.f32",
+        "backend": None,
     }
 
 
@@ -81,11 +82,14 @@ def change_manifest(store: Path, **fields: object) -> None:
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        (lambda s: change_manifest(s, format=2), "store of format 2, this version reads 1"),
+        (
+            lambda s: change_manifest(s, format=3),
+            "store of format 3, this version reads up to 2; upgrade securecollarag",
+        ),
         (lambda s: change_manifest(s, colour="red"), "unknown key 'colour'"),
         (lambda s: change_manifest(s, n_documents=2499), "2500 documents where the manifest says 2499"),
         (lambda s: (s / MANIFEST).write_text("{"), "not a manifest"),
-        (lambda s: (s / MANIFEST).write_text("[]"), "store of format None"),
+        (lambda s: (s / MANIFEST).write_text("[]"), "store of format None is unknown"),
         (lambda s: (s / "vectors-1.f32").unlink(), r"vectors-1\.f32: missing"),
         (lambda s: (s / "vectors-1.f32").write_bytes(b"x"), "1 bytes where 320000 are due"),
         (lambda s: (s / DATABASE).write_bytes(b"nonsense" * 999), "not a usable document database"),
@@ -110,8 +114,8 @@ def test_no_store_and_an_unfinished_one_say_what_to_do(tmp_path: Path) -> None:
 
 def test_a_reader_keeps_its_generation_while_the_store_moves_on(store: Path) -> None:
     before = DocumentStore(store)
-    changed = [Document(d.doc_id, d.text + " revised", d.title) for d in DOCUMENTS[:10]]
-    ingest(changed, store, EMBEDDER, prune=True)
+    changed = [Document(d.doc_id, d.text + " revised", d.title) for d in DOCUMENTS]
+    ingest(changed, store, EMBEDDER)
     assert before.documents[5] == DOCUMENTS[5]
     assert before.documents[2000] == DOCUMENTS[2000]
     np.testing.assert_allclose(before.vectors, embed_documents(DOCUMENTS, EMBEDDER), atol=1e-6)
@@ -123,7 +127,7 @@ def test_a_reader_keeps_its_generation_while_the_store_moves_on(store: Path) -> 
 def test_a_reader_two_generations_behind_is_told_to_restart(store: Path) -> None:
     before = DocumentStore(store)
     for text in ("second", "third"):
-        ingest([Document("only", text)], store, EMBEDDER, prune=True)
+        ingest([Document(d.doc_id, text) for d in DOCUMENTS[:5]], store, EMBEDDER)
     with pytest.raises(StoreError, match="restart the node"):
         before.documents[0]
 
