@@ -53,8 +53,8 @@ def calibrate(
 ) -> None:
     """Write the normal range of every signal, from benign traffic, for the policy `ado`."""
     from aggregator.ado_traffic import ask_sources, read_recorded, signals_of
-    from aggregator.cli import source_addresses
     from aggregator.config import AggregatorConfig
+    from aggregator.sources_cli import source_addresses
     from defenses.ado.calibrate import calibrate as learn
     from defenses.ado.calibrate import save
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aggregator.answer import Answer, Verification
 from aggregator.audit import TrailLog
 from aggregator.config import AllFiltered
 from aggregator.fan_out import FanOut, Gathered
-from aggregator.fusion import fuse
+from aggregator.fusion import fuse, submitted
 from aggregator.hooks import CHECK_FAILED, QUERY_REFUSED, audit, guard
 from aggregator.journey import Journey
+from aggregator.quorum import Quorum
 from aggregator.reputation import Reputation
+from aggregator.roster import Roster
 from aggregator.stages import Auditor, Guard, keeps_reputation
 from core import bounds
 from core.embedding.base import Embedder
-from core.errors import ConfigError, RefusedError, StageError, WireError
+from core.errors import ConfigError, RefusedError, StageError, StoreError
 from core.pipeline import Pipeline, narrow
 from core.reader import Reader, ReadRequest
 from core.records import PrivacyRequest, Query, RetrievedDocument, SourceReply
@@ -56,6 +59,8 @@ class Aggregator:
         trail_log: where the trail of every round is appended; None writes none.
         orchestrator: chooses further stages for each question; `pipeline`, `guards` and `auditors` run
             in any case. None runs those alone.
+        quorum: how many sources must reply; None is content with any.
+        roster: where an operator's changes to the sources are kept; None keeps none beyond the process.
     """
 
     def __init__(
@@ -73,6 +78,8 @@ class Aggregator:
         seed: int = 0,
         trail_log: TrailLog | None = None,
         orchestrator: Orchestrator | None = None,
+        quorum: Quorum | None = None,
+        roster: Roster | None = None,
     ) -> None:
         if all_filtered not in ("refuse", "unfiltered"):
             raise ConfigError(f"all_filtered must be refuse or unfiltered, not {all_filtered!r}")
@@ -90,6 +97,8 @@ class Aggregator:
         self.seed = seed
         self.trail_log = trail_log
         self.orchestrator = orchestrator
+        self.quorum = quorum or Quorum()
+        self.roster = roster or Roster()
         self._rounds = itertools.count()
         self._verifiers = {p.stage.name for p in pipeline.stages if keeps_reputation(p.stage)}
 
@@ -124,6 +133,7 @@ class Aggregator:
         user_id: str = "",
         options: Sequence[str] = (),
         gathered: Prepared | None = None,
+        deadline_s: float | None = None,
     ) -> Answer:
         """Answer `question` from the documents that survive every stage.
 
@@ -134,6 +144,7 @@ class Aggregator:
             options: the answers that a forced-choice reader chooses from.
             gathered: replies that were gathered before, in place of a fan-out; or a function that
                 gathers them with the privacy asked for.
+            deadline_s: seconds for the fan-out, where less than its own deadline.
 
         Raises:
             WireError: the question is empty, too long or not UTF-8, or top_k is out of range.
@@ -144,7 +155,7 @@ class Aggregator:
         try:
             guard(self.guards, journey)
             self._plan(journey)
-            replies = self._gather(journey, top_k, gathered)
+            replies = self._gather(journey, top_k, gathered, deadline_s)
             self._fuse(journey, replies)
             self._verify(journey)
             self._read(journey, options)
@@ -167,11 +178,9 @@ class Aggregator:
             ContractError: a stage broke its contract.
         """
         journey = self._set_out(question, None, "")
-        replies: dict[str, list[RetrievedDocument]] = {}
-        for document in _checked(documents):
-            replies.setdefault(document.source_id, []).append(document)
+        replies = submitted(documents)
         try:
-            self._fuse(journey, [SourceReply(source, tuple(own)) for source, own in replies.items()])
+            self._fuse(journey, replies)
             if learn:
                 self._verify(journey)
                 self._learn(journey)
@@ -187,6 +196,7 @@ class Aggregator:
         if self.fan_out is not None:
             self.fan_out.close()
         self.reputation.close()
+        self.roster.close()
         if self.orchestrator is not None:
             self.orchestrator.close()
         if self.trail_log is not None:
@@ -199,6 +209,7 @@ class Aggregator:
         seed = derive_seed(self.seed, request_id or question)
         query = Query(question, request_id or uuid.uuid4().hex, user_id, next(self._rounds))
         journey = Journey(query, seed, (self.reader.name, self.reader.simulated))
+        journey.unstored_before = self.reputation.unstored
         if self.fan_out is not None:
             journey.before = self.reputation.reliability(self.fan_out.source_ids)
         return journey
@@ -213,13 +224,15 @@ class Aggregator:
             journey.warnings.append(f"refused: {journey.orchestration.before_plan.explain()}")
             raise RefusedError(QUERY_REFUSED)
 
-    def _gather(self, journey: Journey, top_k: int, gathered: Prepared | None) -> Sequence[SourceReply]:
+    def _gather(
+        self, journey: Journey, top_k: int, gathered: Prepared | None, deadline_s: float | None
+    ) -> Sequence[SourceReply]:
         """Ask all sources at once; what fails is noted as data."""
         privacy = None if journey.orchestration is None else journey.orchestration.privacy
         if gathered is None:
             if self.fan_out is None:
                 raise ConfigError("this aggregator has no sources: pass what was gathered")
-            found = self.fan_out.gather(journey.query, top_k, privacy)
+            found = self.fan_out.gather(journey.query, top_k, privacy, deadline_s)
             journey.book("fan_out", found.milliseconds)
         else:
             if isinstance(gathered, Gathered):
@@ -230,6 +243,8 @@ class Aggregator:
                 found = gathered(privacy)
             journey.book_elsewhere("fan_out", found.milliseconds)
         journey.failures = found.failures
+        if warning := self.quorum.warning(len(found.replies)):
+            journey.warnings.append(warning)
         return found.replies
 
     def _fuse(self, journey: Journey, replies: Sequence[SourceReply]) -> None:
@@ -310,20 +325,20 @@ class Aggregator:
             self.reputation.update(means)
         if self.orchestrator is not None and journey.orchestration is not None:
             masked = journey.text != journey.reading.text and bool(journey.read)
-            self.orchestrator.conclude(journey.query, journey.orchestration, masked=masked)
+            try:
+                self.orchestrator.conclude(journey.query, journey.orchestration, masked=masked)
+            except StoreError as error:
+                journey.note_unstored("the trust of the asker", error)
+        if self.reputation.unstored > journey.unstored_before:
+            journey.note_unstored("the reliability of the sources")
 
     def _arrive(self, journey: Journey) -> Answer:
         answer = journey.answer(self.reputation.reliability(journey.before))
-        if self.trail_log is not None:
+        if self.trail_log is None:
+            return answer
+        try:
             self.trail_log.write(answer)
+        except StoreError as error:
+            journey.note_unstored("the trail", error)
+            return replace(answer, warnings=tuple(journey.warnings))
         return answer
-
-
-def _checked(documents: Sequence[RetrievedDocument]) -> list[RetrievedDocument]:
-    listed = bounds.distinct(bounds.counted(documents, "documents", bounds.MAX_SUBMITTED))
-    if not listed:
-        raise WireError("no documents to verify")
-    for document in listed:
-        bounds.identifier(document.source_id, "source_id")
-        bounds.document(document)
-    return listed

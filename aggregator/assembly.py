@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 from aggregator.aggregator import Aggregator
 from aggregator.audit import TrailLog
+from aggregator.calls import CallPolicy
 from aggregator.config import AggregatorConfig, StageSpec
 from aggregator.fan_out import FanOut
 from aggregator.llm import open_llm
 from aggregator.policies import open_policy, split
+from aggregator.quorum import Quorum
 from aggregator.readers import open_reader
 from aggregator.reputation import Reputation
+from aggregator.roster import Roster
 from aggregator.stages import build_stages
+from aggregator.state import database_path, trail_path
 from core.embedding import open_embedder
 from core.errors import ConfigError
 from core.stage import Resources
@@ -27,21 +31,28 @@ def assemble(config: AggregatorConfig, tls: TlsFiles | None = None) -> Aggregato
         MissingPackageError: a chosen part is not installed.
         StoreError: the state folder is unusable.
     """
-    if not config.sources:
+    state = config.state
+    roster = Roster(database_path(state))
+    listed = roster.apply(config.sources)
+    if not listed:
         raise ConfigError("an aggregator needs at least one source (--source ID=HOST:PORT)")
     embedder = None if config.embedder == "none" else open_embedder(config.embedder)
     llm = None if config.llm is None else open_llm(config.llm)
-    state = config.state
     reputation = Reputation(
-        None if state is None else state / "reputation.sqlite",
+        database_path(state),
         start=config.reliability_start,
         momentum=config.momentum,
     )
     resources = Resources(embedder=embedder, llm=llm, seed=config.seed)
     floor, policy = split(with_checkpoint(config))
     stages = build_stages(floor, resources, reputation)
+    addresses = {source: entry.address for source, entry in listed.items()}
+    fan_out = FanOut.connect(addresses, tls, config.deadline_s, _policy(config))
+    for source, entry in listed.items():
+        if entry.drained:
+            fan_out.drain(source)
     return Aggregator(
-        FanOut.connect(config.sources, tls, config.deadline_s),
+        fan_out,
         stages.pipeline,
         open_reader(config.reader, embedder, config.llm_options),
         reputation,
@@ -51,10 +62,22 @@ def assemble(config: AggregatorConfig, tls: TlsFiles | None = None) -> Aggregato
         reader_k=config.reader_k,
         all_filtered=config.all_filtered,
         seed=config.seed,
-        trail_log=None if state is None else TrailLog(state / "trail.jsonl"),
+        trail_log=None if state is None else TrailLog(trail_path(state)),
         orchestrator=None
         if policy is None
         else open_policy(policy, resources, reputation, floor=floor, state=state),
+        quorum=Quorum(config.quorum, config.on_quorum),
+        roster=roster,
+    )
+
+
+def _policy(config: AggregatorConfig) -> CallPolicy:
+    return CallPolicy(
+        config.retries,
+        config.retry_backoff_s,
+        config.hedge_after_s,
+        config.breaker_failures,
+        config.breaker_reset_s,
     )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import math
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +18,8 @@ from core.pipeline import StageRecord
 from core.text import content_hash, squash
 from core.verdict import Verdict
 
+_LOG = logging.getLogger(__name__)
+_BLOCK = 65_536
 TRAIL_SCHEMA = 1
 
 
@@ -111,17 +116,50 @@ class TrailLog:
         self._lock = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _end_whole(path)
             self._file = path.open("ab", buffering=0)
         except OSError as error:
             raise StoreError(f"{path}: trails cannot be written there ({error.strerror})") from None
 
     def write(self, answer: Answer) -> None:
-        """Append the trail of `answer`."""
+        """Append the trail of `answer`, the whole line or nothing.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
         line = json.dumps(trail(answer), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        data = line.encode("utf-8", "replace") + b"\n"
         with self._lock:
-            self._file.write(line.encode("utf-8", "replace") + b"\n")
+            before = self._file.seek(0, os.SEEK_END)
+            try:
+                written = self._file.write(data)  # unbuffered: a full disk may take a part
+                if written != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            except OSError as error:
+                self._file.truncate(before)
+                raise StoreError(f"{self.path}: the trail cannot be written ({error.strerror})") from None
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._file.close()
+
+
+def _end_whole(path: Path) -> None:
+    """Cut a line that a crash left half written: its round was never answered."""
+    if not path.is_file():
+        return
+    with path.open("r+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        keep = end
+        while keep > 0:
+            start = max(0, keep - _BLOCK)
+            file.seek(start)
+            at = file.read(keep - start).rfind(b"\n")
+            if at >= 0:
+                keep = start + at + 1
+                break
+            keep = start
+        if keep < end:
+            _LOG.warning("%s: %d bytes of an unfinished line cut off", path, end - keep)
+            file.truncate(keep)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from aggregator.sources_cli import app as sources_app
+from aggregator.sources_cli import source_addresses
 from core.config import load
 from core.errors import ConfigError
 from core.tls import tls_from_flags
@@ -18,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.add_typer(sources_app, name="sources")
 _EXAMPLES = """Examples:
 
   scr aggregator serve --source a=127.0.0.1:5001 --source b=127.0.0.1:5002 --listen 127.0.0.1:6000 --insecure
@@ -54,6 +57,19 @@ def serve(
     checkpoint: Annotated[Path | None, typer.Option(help="Checkpoint of the defense scr.")] = None,
     state: Annotated[Path | None, typer.Option(help="Folder of reputation and trail.")] = None,
     deadline: Annotated[float | None, typer.Option(help="Seconds for a fan-out.")] = None,
+    retries: Annotated[int | None, typer.Option(help="Further attempts at a source that was gone.")] = None,
+    hedge_after: Annotated[
+        float | None, typer.Option(help="Seconds after which a slow source is asked a second time.")
+    ] = None,
+    breaker_failures: Annotated[
+        int | None, typer.Option(help="Failed rounds in a row that leave a source alone; 0: never.")
+    ] = None,
+    breaker_reset: Annotated[float | None, typer.Option(help="Seconds until it is tried again.")] = None,
+    quorum: Annotated[int | None, typer.Option(help="Sources that must reply.")] = None,
+    on_quorum: Annotated[str | None, typer.Option(help="Where fewer reply: answer, warn or refuse.")] = None,
+    operator: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Certified name that may change the sources.")
+    ] = None,
     all_filtered: Annotated[
         str | None, typer.Option(help="Where every document was dropped: refuse or unfiltered.")
     ] = None,
@@ -84,6 +100,13 @@ def serve(
             "checkpoint": checkpoint,
             "state": state,
             "deadline_s": deadline,
+            "retries": retries,
+            "hedge_after_s": hedge_after,
+            "breaker_failures": breaker_failures,
+            "breaker_reset_s": breaker_reset,
+            "quorum": quorum,
+            "on_quorum": on_quorum,
+            "operators": operator,
             "all_filtered": all_filtered,
             "seed": seed,
         },
@@ -98,27 +121,15 @@ def serve(
     aggregator = assemble(settings, tls)
     try:
         server = serve_aggregator(
-            aggregator, settings.listen, tls, insecure=settings.insecure, top_k=settings.top_k
+            aggregator,
+            settings.listen,
+            tls,
+            insecure=settings.insecure,
+            top_k=settings.top_k,
+            operators=settings.operators,
         )
         if aggregator.embedder is not None:
             aggregator.embedder.embed(["warm"])  # the first question must not wait for the model
         server.run_until_signal(typer.echo)
     finally:
         aggregator.close()
-
-
-def source_addresses(given: list[str]) -> dict[str, str]:
-    """`ID=HOST:PORT` flags as a mapping.
-
-    Raises:
-        ConfigError: a flag of another form, or one id twice.
-    """
-    sources: dict[str, str] = {}
-    for item in given:
-        name, equals, address = item.rpartition("=")
-        if not equals or not name:
-            raise ConfigError(f"--source must be ID=HOST:PORT, not {item!r}")
-        if name in sources:
-            raise ConfigError(f"--source {name!r} is given twice")
-        sources[name] = address
-    return sources

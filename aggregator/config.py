@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from aggregator.quorum import OnQuorum
 from core.config import StrictModel
 from core.stage import Hook
 
@@ -33,7 +34,11 @@ class AggregatorConfig(StrictModel):
     `all_filtered` says what happens where every document was dropped: `refuse` (the answer is a
     refusal) or `unfiltered` (the reader gets all documents, and the answer carries a warning).
     `state` is the folder of reputation and trail; None keeps the reputation in memory and writes no
-    trail. `checkpoint` is handed to the stage `scr`. `deadline_s` bounds a whole fan-out.
+    trail. `checkpoint` is handed to the stage `scr`. `deadline_s` bounds a whole fan-out; within it a
+    source is tried again `retries` times where it was gone or overloaded, and asked a second time after
+    `hedge_after_s` seconds (None: never). `breaker_failures` failed rounds in a row (0: never) leave a
+    source alone for `breaker_reset_s`. Fewer than `quorum` replies: see `on_quorum`. `operators` are the
+    certified names that may change the sources while the aggregator runs.
     """
 
     sources: dict[str, str] = Field(default_factory=dict)
@@ -47,6 +52,14 @@ class AggregatorConfig(StrictModel):
     state: Path | None = None
     top_k: int = Field(default=5, ge=1, le=50)
     deadline_s: float = Field(default=5.0, gt=0.0, le=600.0)
+    retries: int = Field(default=2, ge=0, le=10)
+    retry_backoff_s: float = Field(default=0.1, ge=0.0, le=60.0)
+    hedge_after_s: float | None = Field(default=None, gt=0.0, le=600.0)
+    breaker_failures: int = Field(default=5, ge=0)
+    breaker_reset_s: float = Field(default=10.0, gt=0.0)
+    quorum: int = Field(default=0, ge=0)
+    on_quorum: OnQuorum = "warn"
+    operators: tuple[str, ...] = ()
     all_filtered: AllFiltered = "refuse"
     reliability_start: float = Field(default=0.5, ge=0.0, le=1.0)
     momentum: float = Field(default=0.9, ge=0.0, lt=1.0)

@@ -222,8 +222,15 @@ class FanOut:
 
     def describe(self) -> tuple[NodeDescription | SourceFailure, ...]:
         """What every source says of itself, or why it does not answer; in the order of `clients`."""
-        calls = [client.start_describe(self.deadline_s) for client in self.clients]
-        return tuple(call.result() for call in calls)
+        return tuple(found for _, found in self.survey())
+
+    def survey(self) -> tuple[tuple[SourceStanding, NodeDescription | SourceFailure], ...]:
+        """Every source's standing, and what it says of itself now."""
+        standing = {each.source_id: each for each in self.standing()}  # before it counts as a round itself
+        with self._borrowed(drained=True) as members:
+            calls = [(m.client.source_id, m.client.start_describe(self.deadline_s)) for m in members]
+            found = [(source, call.result()) for source, call in calls]
+        return tuple((standing[source], result) for source, result in found if source in standing)
 
     def close(self) -> None:
         """Close every connection."""
@@ -244,10 +251,10 @@ class FanOut:
             raise ConfigError(f"no source {source_id!r} here; known: {known}") from None
 
     @contextmanager
-    def _borrowed(self) -> Iterator[list[_Member]]:
+    def _borrowed(self, drained: bool = False) -> Iterator[list[_Member]]:
         """The sources of one round: none of their connections is closed before its end."""
         with self._lock:
-            members = [member for member in self._members.values() if not member.drained]
+            members = [member for member in self._members.values() if drained or not member.drained]
             for member in members:
                 member.in_flight += 1
         try:

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core import bounds
 from core.embedding.base import Embedder
+from core.errors import WireError
 from core.records import Candidate, DocumentKey, Query, RetrievedDocument, SourceReply
 from core.seeding import derive_seed
 from core.text import content_hash, squash
@@ -110,3 +112,19 @@ def _group(
 def _unanimous(values: Iterable[str | None]) -> str | None:
     distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
+
+
+def submitted(documents: Sequence[RetrievedDocument]) -> list[SourceReply]:
+    """Documents that a caller retrieved, as if each source had replied with its own.
+
+    Raises:
+        WireError: a document is out of bounds, stands twice, or there is none.
+    """
+    listed = bounds.distinct(bounds.counted(documents, "documents", bounds.MAX_SUBMITTED))
+    if not listed:
+        raise WireError("no documents to verify")
+    replies: dict[str, list[RetrievedDocument]] = {}
+    for document in listed:
+        bounds.identifier(document.source_id, "source_id")
+        replies.setdefault(document.source_id, []).append(bounds.document(document))
+    return [SourceReply(source, tuple(own)) for source, own in replies.items()]

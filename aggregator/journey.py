@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from core.verdict import Action
 if TYPE_CHECKING:
     from aggregator.orchestration import Orchestration
     from aggregator.stages import Auditor
+
+_LOG = logging.getLogger(__name__)
 
 
 class Journey:
@@ -47,6 +50,7 @@ class Journey:
         self.auditors: tuple[Auditor, ...] = ()
         self.withheld: set[DocumentKey] = set()
         self.latencies: dict[str, float] = {}
+        self.unstored_before = 0
         self._start = time.perf_counter()
         self._elsewhere = 0.0
 
@@ -77,6 +81,12 @@ class Journey:
         """Record a stage that raised outside the pipeline's own records."""
         self.stages.append(StageRecord(stage, hook, (), 0.0, f"{type(error).__name__}: {error}"))
         self.warnings.append(f"stage {stage!r} failed: {type(error).__name__}")
+
+    def note_unstored(self, what: str, error: Exception | None = None) -> None:
+        """Record that the disk did not take `what`: the answer stands, and says so."""
+        if error is not None:
+            _LOG.error("round %s: %s", self.query.request_id, error)
+        self.warnings.append(f"{what} could not be stored")
 
     def judged(self) -> tuple[JudgedDocument, ...]:
         """Every candidate with the outcome of all stages."""

@@ -16,6 +16,7 @@ from pydantic import Field
 from aggregator.config import StageSpec
 from aggregator.orchestration import Orchestrator
 from aggregator.reputation import Reputation
+from aggregator.state import open_trust
 from core.config import StrictModel, parse
 from core.errors import ConfigError
 from core.llm import LLM, Capability
@@ -32,7 +33,7 @@ from defenses.ado.strategist import (
     Strategist,
     StrategistConfig,
 )
-from defenses.ado.trust import TrustConfig, TrustStore
+from defenses.ado.trust import TrustConfig
 
 Threat = Literal["poisoning", "membership", "leakage"]
 _ALL: tuple[Threat, ...] = ("poisoning", "membership", "leakage")
@@ -101,7 +102,7 @@ def open_policy(
     names = frozenset(stage.name for stage in floor)
     if spec.name == "ado":
         options = parse(AdoOptions, spec.options, "ado")
-        trust = TrustStore(None if state is None else state / "trust.sqlite", options.trust)
+        trust = open_trust(state, options.trust)
         sentinel, strategist = _control(options, resources.llm)
         history = QueryHistory(options.history)
         return Orchestrator(

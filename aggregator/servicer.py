@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import grpc
 
 from aggregator.aggregator import Aggregator
 from aggregator.messages import to_ask_reply, to_verify_reply
+from aggregator.operator_servicer import OPERATOR_NAME, OperatorServicer
 from core.errors import ConfigError
 from core.records import NodeDescription
 from core.rpc import Server, Service, make_server, translating
 from core.text import clean
 from core.tls import TlsFiles, peer_identity
 from core.wire import from_ask_request, from_verify_request
-from protos import aggregator_pb2, aggregator_pb2_grpc
+from protos import aggregator_pb2, aggregator_pb2_grpc, operator_pb2_grpc
 
 _LOG = logging.getLogger(__name__)
+_SOURCES_SHARE = 0.75
 SERVICE_NAME = aggregator_pb2.DESCRIPTOR.services_by_name["Aggregator"].full_name
 
 
@@ -41,7 +44,9 @@ class AggregatorServicer(aggregator_pb2_grpc.AggregatorServicer):  # type: ignor
         with translating(context):
             query, top_k = from_ask_request(request, self._top_k)
             user = "/".join(part for part in (peer_identity(context), query.user_id) if part)
-            answer = self._aggregator.ask(query.text, top_k=top_k, user_id=user)
+            answer = self._aggregator.ask(
+                query.text, top_k=top_k, user_id=user, deadline_s=_for_sources(context)
+            )
             for failure in answer.failures:
                 detail = clean(failure.detail)
                 _LOG.warning("source %s gave nothing: %s: %s", failure.source_id, failure.kind, detail)
@@ -61,19 +66,26 @@ class AggregatorServicer(aggregator_pb2_grpc.AggregatorServicer):  # type: ignor
             fan_out = self._aggregator.fan_out
             if fan_out is None:
                 raise ConfigError("this aggregator has no sources")
-            reliability = self._aggregator.reputation.reliability(fan_out.source_ids)
             return aggregator_pb2.ListSourcesReply(
                 sources=[
                     aggregator_pb2.SourceStatus(
-                        source_id=client.source_id,
-                        address=client.address,
+                        source_id=standing.source_id,
+                        address=standing.address,
                         reachable=isinstance(found, NodeDescription),
-                        reliability=reliability[client.source_id],
+                        reliability=self._aggregator.reputation.reliability([standing.source_id])[
+                            standing.source_id
+                        ],
                         n_documents=found.n_documents if isinstance(found, NodeDescription) else 0,
                     )
-                    for client, found in zip(fan_out.clients, fan_out.describe(), strict=True)
+                    for standing, found in fan_out.survey()
                 ]
             )
+
+
+def _for_sources(context: grpc.ServicerContext) -> float | None:
+    """Seconds that the sources get of what the asker waits: the rest is for judging and reading."""
+    left = context.time_remaining()
+    return None if left is None else max(_SOURCES_SHARE * left, 0.001)
 
 
 def serve(
@@ -84,8 +96,11 @@ def serve(
     *,
     top_k: int = 5,
     workers: int = 8,
+    operators: Sequence[str] = (),
 ) -> Server:
     """A server of `aggregator`, bound to `listen` and not yet started.
+
+    `operators` are the certified names that may change its sources.
 
     Raises:
         ConfigError: bad address, port taken, or neither / both of tls and insecure.
@@ -95,4 +110,9 @@ def serve(
         aggregator_pb2_grpc.add_AggregatorServicer_to_server,
         AggregatorServicer(aggregator, top_k),
     )
-    return make_server([service], listen, tls, insecure, workers=workers)
+    manage = Service(
+        OPERATOR_NAME,
+        operator_pb2_grpc.add_AggregatorOperatorServicer_to_server,
+        OperatorServicer(aggregator, tls, operators),
+    )
+    return make_server([service, manage], listen, tls, insecure, workers=workers)

@@ -89,12 +89,11 @@ def reset_users(
 
 def _open(state: Path | None, config: Path | None) -> TrustStore:
     from aggregator.config import AggregatorConfig
-    from defenses.ado.trust import TrustStore
+    from aggregator.state import has_state, open_trust
 
     folder = load(AggregatorConfig, config, {"state": state}).state
     if folder is None:
         raise ConfigError("--state DIR is missing (the folder that the aggregator runs with)")
-    path = folder / "trust.sqlite"
-    if not path.is_file():
-        raise StoreError(f"{path}: no trust is recorded there")
-    return TrustStore(path)
+    if not has_state(folder):
+        raise StoreError(f"{folder}: no trust is recorded there")
+    return open_trust(folder)

@@ -14,6 +14,7 @@ from aggregator.aggregator import ALL_REJECTED, NO_DOCUMENTS
 from aggregator.audit import TrailLog
 from aggregator.fan_out import FanOut, Gathered
 from aggregator.hooks import CHECK_FAILED
+from aggregator.quorum import TOO_FEW, Quorum
 from aggregator.reputation import Reputation
 from core.embedding.hashing import HashingEmbedder
 from core.errors import ConfigError, ContractError, LLMError, WireError
@@ -329,3 +330,38 @@ def test_questions_may_be_asked_at_once(tmp_path: Path) -> None:
     assert sorted(answer.query.round for answer in answers) == list(range(40))
     assert len([json.loads(line) for line in (tmp_path / "trail.jsonl").read_text().splitlines()]) == 40
     assert asked.reputation.reliability(["a"])["a"] == pytest.approx(0.9, abs=1e-6)
+
+
+def test_a_quorum_warns_or_refuses() -> None:
+    warned = aggregator(quorum=Quorum(4)).ask("where is the archive", gathered=ROUND)
+    assert warned.text
+    assert warned.warnings == ("only 3 sources replied, fewer than the quorum of 4",)
+    refused = aggregator(quorum=Quorum(4, "refuse")).ask("where is the archive", gathered=ROUND)
+    assert (refused.refused, refused.text) == (True, TOO_FEW)
+    assert [failure.source_id for failure in refused.failures] == ["d"]
+    assert not aggregator(quorum=Quorum(3, "refuse")).ask("where is the archive", gathered=ROUND).refused
+
+
+def test_a_reputation_that_cannot_be_stored_is_told_and_the_verdicts_stand(tmp_path: Path) -> None:
+    reputation = Reputation(tmp_path / "state.sqlite", momentum=0.5)
+    reputation._db.rows("PRAGMA max_page_count=1")  # a full disk, to SQLite
+    sources = tuple(reply(f"s{i:04d}", f"text {i}") for i in range(400))
+    full = aggregator(PoisonStage(), reputation=reputation).ask("where", gathered=Gathered(sources))
+    assert full.text.startswith("text ")
+    assert full.warnings == ("the reliability of the sources could not be stored",)
+    assert set(full.reliability_after.values()) == {0.5}
+    reputation._db.rows("PRAGMA max_page_count=100000")
+    after = aggregator(PoisonStage(), reputation=reputation).ask("where", gathered=Gathered(sources))
+    assert after.warnings == ()
+    assert set(after.reliability_after.values()) == {0.7}
+
+
+def test_a_shorter_deadline_is_kept(tmp_path: Path) -> None:
+    hung = threading.Event()
+    with raw_source(lambda request, context: hung.wait(60) or b"") as slow:
+        fan_out = FanOut.connect({"slow": slow}, deadline_s=50.0)
+        answer = aggregator(fan_out=fan_out).ask("where", deadline_s=0.2)
+        hung.set()
+        fan_out.close()
+    assert [failure.kind for failure in answer.failures] == ["deadline"]
+    assert 200 <= answer.latencies["fan_out"] < 40_000

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import resource
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,34 @@ def test_the_log_appends_one_line_a_round_and_survives_reopening(tmp_path: Path)
 def test_a_log_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written"):
         TrailLog(tmp_path)
+
+
+def test_a_full_disk_leaves_whole_lines_and_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "trail.jsonl"
+    size = 64 * 1024 * 1024  # far beyond what else this process writes; the file is sparse
+    with path.open("wb") as file:
+        file.seek(size - 1)
+        file.write(b"\n")
+    asked = Aggregator(None, Pipeline([]), FirstReader(), Reputation(), trail_log=TrailLog(path))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, hard))
+    try:
+        found = asked.ask("where is the archive", gathered=ROUND)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert found.text == "the  archive is in the blue hall"
+    assert "the trail could not be stored" in found.warnings
+    assert path.stat().st_size == size
+    assert "the trail could not be stored" not in asked.ask("where", gathered=ROUND).warnings
+    assert path.stat().st_size > size
+
+
+def test_a_line_that_a_crash_left_half_written_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "trail.jsonl"
+    for left, kept in ((b'{"a":1}\n{"b":', b'{"a":1}\n'), (b'{"a":', b""), (b"", b""), (b"{}\n", b"{}\n")):
+        path.write_bytes(left)
+        TrailLog(path).close()
+        assert path.read_bytes() == kept
+    path.write_bytes(b"{}\n" + b"x" * 200_000)
+    TrailLog(path).close()
+    assert path.read_bytes() == b"{}\n"

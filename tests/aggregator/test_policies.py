@@ -10,6 +10,7 @@ import pytest
 from aggregator.config import AggregatorConfig, StageSpec
 from aggregator.policies import FixedOptions, fixed_strategist, open_policy, split
 from aggregator.reputation import Reputation
+from aggregator.state import open_trust
 from core.embedding.hashing import HashingEmbedder
 from core.errors import ConfigError, DataError
 from core.llm import Capability
@@ -61,7 +62,7 @@ def test_state_and_calibration(tmp_path: Path) -> None:
     orchestra = opened(ado(calibration=str(tmp_path / "c.json")), state=tmp_path)
     orchestra.trust.update("ann", 0.1, 0.0)
     orchestra.close()
-    assert (tmp_path / "trust.sqlite").is_file()
+    assert open_trust(tmp_path).score("ann") == 0.6
 
 
 def test_controller_models() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -144,3 +145,18 @@ def test_the_certificate_says_who_asks(stack: ExitStack, tmp_path: Path) -> None
     assert users == ["clinic/dr-who", "clinic"]
     with pytest.raises(grpc.RpcError):
         stub(stack, address).Ask(to_ask_request("where", 5), timeout=10)
+
+
+def test_the_askers_deadline_bounds_the_fan_out(stack: ExitStack) -> None:
+    hung = threading.Event()
+    stack.callback(hung.set)
+    slow = stack.enter_context(raw_source(lambda request, context: hung.wait(100) or b""))
+    asked = Aggregator(
+        FanOut.connect({"slow": slow}, deadline_s=90.0), Pipeline([]), FirstReader(), Reputation()
+    )
+    server = serve(asked, "127.0.0.1:0", insecure=True)
+    server.start()
+    stack.callback(asked.close)
+    stack.callback(server.stop, 1.0)
+    reply = stub(stack, server.address).Ask(to_ask_request("where", 5), timeout=8)
+    assert [(f.source_id, f.kind) for f in reply.failures] == [("slow", "deadline")]

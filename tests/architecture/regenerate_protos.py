@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROTOS = ("types", "source_node", "aggregator")
+PROTOS = ("types", "source_node", "aggregator", "operator")
 _BANNER = re.compile(
     r"^(?:# Protobuf Python Version: .*"
     r"|    (?:\d+,|'',|'[^']*\.proto')"
