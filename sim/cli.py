@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sim import export_cli as exporting
 from sim.reproduce import cli as reproduction
 from sim.sweep import cli as sweeping
 
@@ -37,6 +38,7 @@ def _group() -> None:
 
 
 app.command(epilog=reproduction.EXAMPLES)(reproduction.reproduce)
+app.command(epilog=exporting.EXAMPLES)(exporting.export)
 app.add_typer(sweeping.app, name="sweep")
 
 

@@ -6,7 +6,15 @@ from typing import Any
 
 from core.errors import ConfigError
 
-ATTACKS = ("none", "saa", "poisonedrag", "ata", "hotflip", "query_as_poison", "tris_l1")
+ATTACKS: tuple[Any, ...] = (
+    "none",
+    "saa",
+    "poisonedrag",
+    "ata",
+    {"name": "hotflip", "settings": {"attack": "hotflip", "attack_option": {"iterations": 4}}},
+    "query_as_poison",
+    "tris_l1",
+)
 DEFENSES = (
     "none",
     "scr",
@@ -23,12 +31,21 @@ DEFENSES = (
     "none@reliabilityrag",
 )
 PRESETS: dict[str, dict[str, Any]] = {
-    # every defense alone under every attack, with the embedded language model as the reader
+    # Every defense alone under every attack; the isolating readers beside the model that they use, alone.
+    # Small, since four of them ask a language model of each document: that decides how long it takes.
     "rivals": {
         "attack": list(ATTACKS),
         "defense": list(DEFENSES),
+        "top_k": [3],
         "seed": [0, 1],
-        "base": {"queries": 20, "reader": "choice", "llm": "smollm2"},
+        "base": {
+            "queries": 10,
+            "llm": "smollm2",
+            "stages": {
+                "perplexity": {"options": {"words": 40}},
+                "filterrag": {"options": {"max_tokens": 8}},
+            },
+        },
     },
 }
 

@@ -51,10 +51,10 @@ def work(
     """
     os.environ["SCR_CACHE"] = cache
     failed = []
-    group: _Group | None = None
+    group: Group | None = None
     for cell in cells:
         try:
-            group = group or _Group(cell.config)
+            group = group or Group(cell.config)
             cell.write(Path(out), {"place": dict(cell.place), **group.run(cell)})
         except ScrError as error:
             failed.append((cell.key, f"{cell.place['attack']} / {cell.place['defense']}: {error}"))
@@ -63,7 +63,7 @@ def work(
     return failed
 
 
-class _Group:
+class Group:
     """What cells of one group share."""
 
     def __init__(self, config: RunConfig) -> None:
@@ -97,7 +97,7 @@ class _Group:
         metrics = summarise(rounds, config.as_json(), stages, arm.attacked)
         for name in ("config", "latency_ms", "sources", "schema"):  # not of many rounds side by side
             del metrics[name]
-        return {"metrics": metrics, "cost": cost, "rounds": [_outcome(record) for record in rounds]}
+        return {"metrics": metrics, "cost": cost, "rounds": [outcome(record) for record in rounds]}
 
     def _cost(
         self, cell: Cell, arm: Arm, reader: Reader, llm: MeteredLLM | None, meter: Meter
@@ -138,7 +138,7 @@ def _gathered(sources: LocalSources, trial: Trial, arm: Arm, case: Case, top_k: 
     return only(found, case.names[trial.lone]) if arm.single else found
 
 
-def _outcome(record: RoundRecord) -> dict[str, Any]:
+def outcome(record: RoundRecord) -> dict[str, Any]:
     """What of a round is compared between cells."""
     kept, benign = kept_benign(record)
     rejected, malicious = rejected_malicious(record)

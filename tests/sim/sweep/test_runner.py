@@ -15,7 +15,7 @@ from sim.sweep.config import SweepConfig
 from sim.sweep.markdown import markdown, pool
 from sim.sweep.runner import plan, read_sweep, run_sweep
 from sim.sweep.table import as_parquet, tidy
-from sim.sweep.work import _Group
+from sim.sweep.work import Group
 from tests.sim.tiny_world import write_world
 
 BASE = {"queries": 4, "sources": 5, "embedder": "hashing"}
@@ -102,14 +102,14 @@ def test_two_names_of_one_run_are_an_error(world):
 
 
 def test_a_cell_that_fails_fails_alone(world, tmp_path, monkeypatch):
-    run = _Group.run
+    run = Group.run
 
     def failing(self, cell):
         if cell.place["defense"] == "tris":
             raise ScrError("no answer")
         return run(self, cell)
 
-    monkeypatch.setattr(_Group, "run", failing)
+    monkeypatch.setattr(Group, "run", failing)
     with pytest.raises(ScrError, match="2 of 4 cells failed, the first: none / tris: no answer"):
         run_sweep(config(world), tmp_path, Quiet())
     assert len(read_sweep(tmp_path)) == 2
