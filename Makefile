@@ -24,6 +24,7 @@ setup: $(VENV)/.ready ## make the virtual environment
 
 run: setup ## the main job: an attack on the embedded synthetic world, undefended and defended
 	$(BIN)/scr sim run $(RUN) --out $(OUT)/run
+	$(BIN)/scr report $(OUT)/run
 
 test: setup ## the default test suite
 	$(BIN)/python -m pytest -q
