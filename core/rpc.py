@@ -28,6 +28,7 @@ from core.bounds import MAX_MESSAGE_BYTES
 from core.errors import ConfigError, ScrError
 from core.records import SourceFailure
 from core.tls import TlsFiles
+from core.tokens import Token, token_credentials
 
 _LOG = logging.getLogger(__name__)
 _INTERNAL = (grpc.StatusCode.INTERNAL, "internal error")
@@ -173,6 +174,10 @@ def make_server(
     max_concurrent: int = 64,
     max_message_bytes: int = MAX_MESSAGE_BYTES,
     allow_remote_insecure: bool = False,
+    client_certificates: bool = True,
+    name: str | None = None,
+    interceptors: Sequence[grpc.ServerInterceptor] = (),
+    options: Sequence[tuple[str, int]] = (),
 ) -> Server:
     """A server bound to `listen`, not yet started.
 
@@ -185,6 +190,9 @@ def make_server(
         max_concurrent: calls running or queued; one more is refused as overload.
         max_message_bytes: limit of a message in either direction.
         allow_remote_insecure: lets `insecure` bind any address, for a simulation on a closed cluster.
+        client_certificates, name: see `TlsFiles.server_credentials`.
+        interceptors: what stands around every call, outermost first.
+        options: further channel arguments.
 
     Raises:
         ConfigError: bad address, port taken, TLS files missing, or neither / both of tls and insecure.
@@ -198,8 +206,8 @@ def make_server(
     checks.set("", health_pb2.HealthCheckResponse.NOT_SERVING)
     server = grpc.server(
         ThreadPoolExecutor(workers, thread_name_prefix="rpc"),
-        interceptors=(_Guard(),),
-        options=(*_limits(max_message_bytes), ("grpc.so_reuseport", 0)),
+        interceptors=(*interceptors, _Guard()),
+        options=(*_limits(max_message_bytes), ("grpc.so_reuseport", 0), *options),
         maximum_concurrent_rpcs=max_concurrent,
     )
     for service in services:
@@ -211,7 +219,8 @@ def make_server(
         if tls is None:
             bound = server.add_insecure_port(listen)
         else:
-            bound = server.add_secure_port(listen, tls.server_credentials())
+            credentials = tls.server_credentials(client_certificates=client_certificates, name=name)
+            bound = server.add_secure_port(listen, credentials)
     except RuntimeError:
         raise ConfigError(
             f"cannot listen on {listen}: the port is taken or the address is not ours"
@@ -227,6 +236,8 @@ def open_channel(
     expected_name: str | None = None,
     *,
     max_message_bytes: int = MAX_MESSAGE_BYTES,
+    token: Token | None = None,
+    options: Sequence[tuple[str, int]] = (),
 ) -> grpc.Channel:
     """A channel to `address`; it connects at the first call, so a dead peer shows there.
 
@@ -236,23 +247,33 @@ def open_channel(
         expected_name: the name that the server's certificate must be valid for, in place of the host
             name: a source's id (see `core.tls`).
         max_message_bytes: limit of a message in either direction.
+        token: proves who calls, in place of a certificate of one's own; needs TLS and `expected_name`.
+        options: further channel arguments.
 
     Raises:
-        ConfigError: bad address or TLS files.
+        ConfigError: bad address or TLS files, or a token where nothing protects it.
     """
     parse_address(address)
-    options: list[tuple[str, int | str]] = [
+    arguments: list[tuple[str, int | str]] = [
         *_limits(max_message_bytes),
         ("grpc.enable_http_proxy", 0),
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.initial_reconnect_backoff_ms", 200),
         ("grpc.max_reconnect_backoff_ms", 5_000),
+        *options,
     ]
+    if token is not None and (tls is None or expected_name is None):
+        raise ConfigError("a token is shown over TLS only, to a server whose name is known")
     if tls is None:
-        return grpc.insecure_channel(address, options)
+        return grpc.insecure_channel(address, arguments)
+    credentials = tls.channel_credentials(show=token is None)
     if expected_name is not None:
-        options.append(("grpc.ssl_target_name_override", expected_name))
-    return grpc.secure_channel(address, tls.channel_credentials(), options)
+        arguments.append(("grpc.ssl_target_name_override", expected_name))
+        if token is not None:
+            credentials = grpc.composite_channel_credentials(
+                credentials, token_credentials(token, expected_name)
+            )
+    return grpc.secure_channel(address, credentials, arguments)
 
 
 def close_channel(channel: grpc.Channel, patience_s: float = 2.0) -> bool:

@@ -1,4 +1,4 @@
-"""Mutual TLS from PEM files, and who a peer is.
+"""TLS from PEM files, mutual unless said otherwise, and who a peer is.
 
 Identity rests on names in certificates that one authority (`ca`) signed:
 
@@ -23,6 +23,7 @@ from pathlib import Path
 import grpc
 
 from core.errors import ConfigError
+from core.watched import Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +34,50 @@ class TlsFiles:
     key: Path
     ca: Path
 
-    def server_credentials(self) -> grpc.ServerCredentials:
-        """Credentials of a server that accepts only clients whose certificate `ca` signed.
+    def server_credentials(
+        self, *, client_certificates: bool = True, name: str | None = None
+    ) -> grpc.ServerCredentials:
+        """Credentials of a server, read again for the next connection where the files have changed.
+
+        Files that do not fit (yet) leave the certificate before in force, and the log says why.
+
+        Args:
+            client_certificates: only clients whose certificate `ca` signed are accepted; False asks for
+                none, where callers prove who they are otherwise.
+            name: what peers must accept the certificate as; None leaves that unchecked.
+
+        Raises:
+            ConfigError: a file is missing, unreadable or not PEM, or certificate and key do not fit.
+        """
+
+        def read() -> grpc.ServerCertificateConfiguration:
+            pair = (_pem(self.key, "key"), _pem(self.cert, "certificate"))
+            if name is not None:
+                check_server_name(self, name)
+            else:
+                _server_context(self)
+            return grpc.ssl_server_certificate_configuration([pair], _pem(self.ca, "authority"))
+
+        watched = Watched((self.cert, self.key, self.ca), read, every_s=0)
+        given = [watched.get()]
+
+        def fetch() -> grpc.ServerCertificateConfiguration | None:
+            latest = watched.get()
+            if latest is given[0]:
+                return None
+            given[0] = latest
+            return latest
+
+        return grpc.dynamic_ssl_server_credentials(given[0], fetch, client_certificates)
+
+    def channel_credentials(self, *, show: bool = True) -> grpc.ChannelCredentials:
+        """Credentials of a client that trusts servers that `ca` signed, and shows its own certificate.
 
         Raises:
             ConfigError: a file is missing, unreadable or not PEM.
         """
-        pair = (_pem(self.key, "key"), _pem(self.cert, "certificate"))
-        return grpc.ssl_server_credentials(
-            [pair], root_certificates=_pem(self.ca, "authority"), require_client_auth=True
-        )
-
-    def channel_credentials(self) -> grpc.ChannelCredentials:
-        """Credentials of a client that shows its certificate and trusts servers that `ca` signed.
-
-        Raises:
-            ConfigError: a file is missing, unreadable or not PEM.
-        """
+        if not show:
+            return grpc.ssl_channel_credentials(root_certificates=_pem(self.ca, "authority"))
         return grpc.ssl_channel_credentials(
             root_certificates=_pem(self.ca, "authority"),
             private_key=_pem(self.key, "key"),
@@ -88,12 +116,8 @@ def check_server_name(tls: TlsFiles, name: str) -> None:
     """
     for path, what in ((tls.key, "key"), (tls.cert, "certificate"), (tls.ca, "authority")):
         _pem(path, what)
-    server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_context = _server_context(tls)
     client_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    try:
-        server_context.load_cert_chain(tls.cert, tls.key)
-    except ssl.SSLError as error:
-        raise ConfigError(f"{tls.cert}: certificate and key {tls.key} do not fit ({_why(error)})") from None
     try:
         client_context.load_verify_locations(tls.ca)
     except ssl.SSLError as error:
@@ -115,6 +139,16 @@ def check_server_name(tls: TlsFiles, name: str) -> None:
         ) from None
     except (ssl.SSLError, ValueError) as error:
         raise ConfigError(f"{tls.cert}: cannot serve as {name!r}: {error}") from None
+
+
+def _server_context(tls: TlsFiles) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(tls.cert, tls.key)
+    except (ssl.SSLError, OSError) as error:
+        why = _why(error) if isinstance(error, ssl.SSLError) else error.strerror
+        raise ConfigError(f"{tls.cert}: certificate and key {tls.key} do not fit ({why})") from None
+    return context
 
 
 def peer_identities(context: grpc.ServicerContext) -> tuple[str, ...]:

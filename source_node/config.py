@@ -16,15 +16,31 @@ from source_node.retrievers import DEFAULT_RETRIEVER
 class IngestConfig(StrictModel):
     """What goes into a store.
 
-    `embedder` None takes the one that the store was made with, else the default; `none` makes a store
-    without vectors. `batch` documents are embedded and committed at once. `seed` has no effect: nothing
-    here is random.
+    `format` None goes by the input's suffix. `id_field`, `text_field`, `title_field` and `category_from`
+    name fields (None: `_id` or `id`, `text`, `title`, `category`). `chunk_words` None cuts nothing;
+    `chunk_overlap` words stand in two chunks. Documents without a category get one by the patterns of
+    `category_rules` or by likeness to `category_descriptions` (YAML files, `source_node.categories`).
+    `skip_bad` leaves out what cannot be read, counted, instead of stopping there; `readmit` takes
+    withdrawn documents of the input back. `embedder` None takes the one that the store was made with,
+    else the default; `none` makes a store without vectors. `batch` rows are embedded and committed at
+    once. `seed` has no effect: nothing here is random.
     """
 
     input: Path
     store: Path
+    format: str | None = None
+    id_field: str | None = None
+    text_field: str | None = None
+    title_field: str | None = None
+    category_from: str | None = None
+    category_rules: Path | None = None
+    category_descriptions: Path | None = None
+    chunk_words: int | None = None
+    chunk_overlap: int = Field(default=0, ge=0)
+    skip_bad: bool = False
     embedder: str | None = None
     prune: bool = False
+    readmit: bool = False
     batch: int = Field(default=512, ge=1, le=65_536)
     seed: int = 0
 
@@ -38,7 +54,8 @@ class ServeConfig(StrictModel):
     privacy draws fresh randomness, and nothing else is random.
 
     `policy` names the file of callers (`source_node.access.policy`; None: everybody with a certificate of
-    the authority may ask). Every request is recorded in the folder `audit` (None: `audit` in the store).
+    the authority may ask). With `tokens`, callers prove a token in place of a certificate. Every request
+    is recorded in the folder `audit` (None: `audit` in the store).
     `memory_limit_mib`: above it requests are refused until memory is free again.
     """
 
@@ -59,6 +76,7 @@ class ServeConfig(StrictModel):
     privacy: PrivacyPolicy | None = None
     privacy_ledger: Path | None = None
     policy: Path | None = None
+    tokens: Path | None = None
     audit: Path | None = None
     memory_limit_mib: int | None = Field(default=None, ge=64)
     seed: int = 0

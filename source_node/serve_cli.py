@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from core.config import load
+from core.errors import ConfigError
 
 if TYPE_CHECKING:
     from source_node.access.admission import Admission
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from source_node.config import ServeConfig
     from source_node.desk import Desk
     from source_node.node import SourceNode
+    from source_node.servicer import Identify
 
 EXAMPLES = """Examples:
 
@@ -49,6 +51,10 @@ def serve_command(
         Path | None,
         typer.Option(metavar="FILE", help="YAML: who may ask, and how much; read again on change."),
     ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Callers show a token of `scr source token`, not a certificate."),
+    ] = None,
     audit: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The audit log's folder; without: audit in the store.")
     ] = None,
@@ -67,7 +73,7 @@ def serve_command(
 ) -> None:
     """Serve a store over gRPC until SIGTERM or Ctrl-C; prints `listening HOST:PORT` once it serves.
 
-    Certificates and the policy are read again when their files change.
+    Certificates, the policy and tokens are read again when their files change.
     """
     from source_node.config import ServeConfig
 
@@ -80,6 +86,7 @@ def serve_command(
         "tls_ca": tls_ca,
         "insecure": insecure,
         "policy": policy,
+        "tokens": tokens,
         "audit": audit,
         "retriever": retriever,
         "embedder": embedder,
@@ -106,6 +113,7 @@ def _serve(settings: ServeConfig) -> None:
             settings.listen,
             tls,
             settings.insecure,
+            identify=_identify(settings),
             workers=settings.workers,
             max_concurrent=settings.max_concurrent,
         )
@@ -124,6 +132,18 @@ def _admission(settings: ServeConfig) -> Admission | None:
 
     path = settings.policy
     return Admission(Watched([path], lambda: read_policy(path)).get)
+
+
+def _identify(settings: ServeConfig) -> Identify | None:
+    if settings.tokens is None:
+        return None
+    if settings.insecure:
+        raise ConfigError("--tokens needs TLS: without it everybody on the way could use them")
+    from core.watched import Watched
+    from source_node.access.tokens import TokenGate, read_tokens
+
+    path = settings.tokens
+    return TokenGate(settings.source_id, Watched([path], lambda: read_tokens(path)).get)
 
 
 def _node(settings: ServeConfig, admission: Admission | None) -> SourceNode:

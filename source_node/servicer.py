@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import grpc
 
 from core.rpc import Server, Service, make_server, translating
-from core.tls import check_server_name, peer_identity
+from core.tls import peer_identity
 from protos import source_node_pb2, source_node_pb2_grpc
 from source_node.desk import Answering, Desk, fitting
 
@@ -59,21 +59,23 @@ def serve(
     insecure: bool = False,
     max_top_k: int = 50,
     *,
-    identify: Identify = certified,
+    identify: Identify | None = None,
     workers: int = 8,
     max_concurrent: int = 64,
     allow_remote_insecure: bool = False,
 ) -> Server:
     """A server for `node` (or its desk) bound to `listen` (HOST:PORT, port 0: any), not yet started.
 
+    With `identify`, callers prove who they are in its way and need no certificate.
+
     Raises:
         ConfigError: bad address, port taken, or TLS files that peers would refuse for this source id.
     """
     desk = node if isinstance(node, Desk) else Desk(node, max_top_k)
-    if tls is not None:
-        check_server_name(tls, desk.node.describe().source_id)
     service = Service(
-        NAME, source_node_pb2_grpc.add_SourceNodeServicer_to_server, SourceNodeServicer(desk, identify)
+        NAME,
+        source_node_pb2_grpc.add_SourceNodeServicer_to_server,
+        SourceNodeServicer(desk, identify or certified),
     )
     return make_server(
         [service],
@@ -83,4 +85,6 @@ def serve(
         workers=workers,
         max_concurrent=max_concurrent,
         allow_remote_insecure=allow_remote_insecure,
+        client_certificates=identify is None,
+        name=desk.node.describe().source_id,
     )

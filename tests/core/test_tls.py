@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
 import pytest
+from cryptography import x509
 
 from core.errors import ConfigError
 from core.rpc import Server, Service, failure_of, make_server, open_channel
@@ -142,3 +145,91 @@ def test_the_flags_are_all_or_none() -> None:
         tls_from_flags(cert, None, None, insecure=False)
     with pytest.raises(ConfigError, match="--tls-cert, --tls-key, --tls-ca missing"):
         tls_from_flags(None, None, None, insecure=False)
+
+
+class TestRotation:
+    """New files take effect for new connections, without a restart."""
+
+    def shown(self, server: Server, tls: TlsFiles) -> int:
+        """The serial number of the certificate that the server shows to a new connection."""
+        context = ssl.create_default_context(cafile=str(tls.ca))
+        context.check_hostname = False
+        context.load_cert_chain(tls.cert, tls.key)
+        context.set_alpn_protocols(["h2"])
+        host, port = server.address.rsplit(":", 1)
+        with (
+            socket.create_connection((host, int(port)), timeout=30) as plain,
+            context.wrap_socket(plain, server_hostname=SOURCE) as secure,
+        ):
+            found = secure.getpeercert(binary_form=True)
+        return x509.load_der_x509_certificate(found or b"").serial_number
+
+    def test_a_new_certificate_is_shown_and_a_broken_one_is_not(self, tmp_path: Path) -> None:
+        authority = Authority(tmp_path)
+        tls, caller = authority.issue(SOURCE), authority.issue("caller")
+        service = Service(
+            "securecollarag.v1.SourceNode",
+            source_node_pb2_grpc.add_SourceNodeServicer_to_server,
+            WhoAmI(),
+        )
+        running = make_server([service], "127.0.0.1:0", tls, name=SOURCE)
+        running.start()
+        try:
+            with open_channel(running.address, caller, SOURCE) as kept:
+                stub = source_node_pb2_grpc.SourceNodeStub(kept)
+                assert stub.Describe(source_node_pb2.DescribeRequest(), timeout=30).source_id == "caller"
+                first = self.shown(running, caller)
+                authority.issue(SOURCE)
+                second = self.shown(running, caller)
+                assert second != first
+                other = authority.issue("other")
+                tls.cert.write_bytes(other.cert.read_bytes())  # does not fit the key
+                assert self.shown(running, caller) == second
+                tls.key.write_bytes(other.key.read_bytes())  # fits, but is for another name
+                assert self.shown(running, caller) == second
+                tls.cert.unlink()
+                assert self.shown(running, caller) == second
+                authority.issue(SOURCE)
+                assert self.shown(running, caller) not in (first, second)
+                assert stub.Describe(source_node_pb2.DescribeRequest(), timeout=30).source_id == "caller"
+        finally:
+            running.stop(1.0)
+
+    def test_a_new_authority_shuts_out_who_the_old_one_signed(self, tmp_path: Path) -> None:
+        old, new = Authority(tmp_path / "old"), Authority(tmp_path / "new", "new")
+        tls = old.issue(SOURCE)
+        service = Service(
+            "securecollarag.v1.SourceNode",
+            source_node_pb2_grpc.add_SourceNodeServicer_to_server,
+            WhoAmI(),
+        )
+        running = make_server([service], "127.0.0.1:0", tls, name=SOURCE)
+        running.start()
+        try:
+            assert ask(running, old.issue("caller")).source_id == "caller"
+            fresh = new.issue(SOURCE)
+            for ours, theirs in ((tls.key, fresh.key), (tls.cert, fresh.cert), (tls.ca, fresh.ca)):
+                ours.write_bytes(theirs.read_bytes())
+            caller = new.issue("caller")
+            assert ask(running, caller).source_id == "caller"
+            stranger = Authority(tmp_path / "stranger").issue("caller")
+            assert refusal(running, TlsFiles(stranger.cert, stranger.key, new.ca)) == "unavailable"
+        finally:
+            running.stop(1.0)
+
+
+def test_a_server_may_ask_for_no_certificate(authority: Authority) -> None:
+    service = Service(
+        "securecollarag.v1.SourceNode", source_node_pb2_grpc.add_SourceNodeServicer_to_server, WhoAmI()
+    )
+    running = make_server([service], "127.0.0.1:0", authority.issue(SOURCE), client_certificates=False)
+    running.start()
+    try:
+        caller = authority.issue("caller")
+        credentials = caller.channel_credentials(show=False)
+        options = [("grpc.ssl_target_name_override", SOURCE)]
+        with grpc.secure_channel(running.address, credentials, options) as channel:
+            stub = source_node_pb2_grpc.SourceNodeStub(channel)
+            assert stub.Describe(source_node_pb2.DescribeRequest(), timeout=30).source_id == "nobody"
+    finally:
+        running.stop(1.0)
