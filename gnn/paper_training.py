@@ -22,9 +22,13 @@ def train_paper(
     *,
     epochs: int,
     seed: int,
+    topology: bool = True,
     report: Callable[[str], None] = lambda line: None,
 ) -> PaperNetwork:
-    """The network after `epochs` passes; reliability follows Eq. 13 from its own scores in every episode."""
+    """The network after `epochs` passes; reliability follows Eq. 13 from its own scores in every episode.
+
+    `topology` False leaves the topology loss (Eq. 11) out.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed % 2**63)
         network = PaperNetwork(config)
@@ -35,7 +39,7 @@ def train_paper(
         for epoch in range(epochs):
             network.train()
             total, steps = 0.0, 0
-            weight = topology_weight(epoch, epochs)
+            weight = topology_weight(epoch, epochs) if topology else 0.0
             for k in torch.randperm(len(episodes)).tolist():
                 state = PaperState({}, {})
                 for graph, labels in episodes[k]:
@@ -47,7 +51,8 @@ def train_paper(
                         torch.from_numpy(graph.edge_index),
                     )
                     loss = classification_loss(logits, target, target >= 0)
-                    loss = loss + weight * topology_loss(h, assignment)
+                    if weight:
+                        loss = loss + weight * topology_loss(h, assignment)
                     if config.gate:
                         loss = loss + GATE_L1 * network.reliability.l1()
                     optimiser.zero_grad()

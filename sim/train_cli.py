@@ -47,6 +47,9 @@ def train_command(
     episodes: Annotated[int | None, typer.Option(help="Training episodes per data set.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Most epochs of the network.")] = None,
     baselines: Annotated[bool, typer.Option(help="Train the paper's network and row models too.")] = True,
+    ablate: Annotated[
+        int, typer.Option(metavar="SEEDS", help="Also judge the networks without each of their parts.")
+    ] = 0,
     embedder: Annotated[str, typer.Option(help="Embedder of documents and sentences.")] = "minilm",
     cache_dir: Annotated[Path | None, typer.Option(help="Where vectors are cached.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
@@ -54,6 +57,9 @@ def train_command(
     """Train on one or several data folders; interrupted, the same command goes on where it stopped."""
     from core.config import load
     from core.embedding import open_embedder
+    from core.paths import write_atomic
+    from sim.ablation import ablate as ablation
+    from sim.ablation import as_json, lines
     from sim.training import Trainer, TrainingConfig
     from sim.training_corpus import training_corpus
 
@@ -73,13 +79,18 @@ def train_command(
     opened = open_embedder(embedder, cache_dir)
     corpora = [training_corpus(name, settings.documents, settings.seed) for name in dataset]
     out.mkdir(parents=True, exist_ok=True)
-    trained = Trainer(corpora, opened, settings, out, report).run()
+    trainer = Trainer(corpora, opened, settings, out, report)
+    trained = trainer.run()
     trained.checkpoint.save(out / "checkpoint.npz")
     card = {**trained.checkpoint.meta, "seconds": round(time.monotonic() - start, 1)}
     (out / "model_card.json").write_text(json.dumps(card, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     typer.echo(f"checkpoint {out / 'checkpoint.npz'}")
     for name, value in trained.figures.items():
         typer.echo(f"  {name} {value:.4f}")
+    if ablate:
+        rows = ablation(trainer, ablate, report)
+        write_atomic(out / "ablation.json", json.dumps(as_json(rows), indent=1) + "\n")
+        typer.echo("\n".join(lines(rows)))
 
 
 @evaluate.command(

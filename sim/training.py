@@ -34,7 +34,7 @@ from gnn.models import document_rows
 from gnn.network import export
 from gnn.paper import PaperGraph, category_vectors, paper_graph
 from gnn.paper_model import PaperConfig
-from gnn.paper_training import export_paper, train_paper
+from gnn.paper_training import PaperEpisode, export_paper, train_paper
 from gnn.relations.scorer import MLP, LexicalRelationScorer
 from gnn.scorer import SCHEMAS
 from gnn.signals import Channels, sigmoid
@@ -190,7 +190,7 @@ class Trainer:
 
     def network(self, relations: MLP, content: MLP, threshold: float) -> Trained:
         """The graph network on top of the channels, and the calibration of its probabilities."""
-        channels = Channels(LexicalRelationScorer(relations), content)
+        channels = Channels(self.scorer_of(relations), content)
         samples: dict[bool, list[GraphSample]] = {False: [], True: []}
         for held, labelled, graph in self.graphs(channels, threshold):
             samples[held].append(GraphSample(graph, labelled.labels))
@@ -254,20 +254,33 @@ class Trainer:
 
     def _paper(self) -> tuple[dict[str, NDArray[Any]], dict[str, float]]:
         """The paper's network on the same training episodes."""
-        described = category_vectors(self.embedder, tuple(DEFAULT_CATEGORIES.values()))
-        episodes: list[list[tuple[PaperGraph, NDArray[np.int8]]]] = []
-        for held, labelled in self._all_rounds():
-            if held:
-                break
-            if not episodes or labelled.simulated.request_id == _FIRST:
-                episodes.append([])
-            episodes[-1].append((paper_graph(labelled.prepared, described), labelled.labels))
+        episodes, _ = self.paper_episodes(validation=False)
         sizes = PaperConfig()
         network = train_paper(
             episodes, sizes, epochs=self.config.paper_epochs,
             seed=derive_seed(self.config.seed, "paper"), report=self.report,
         )  # fmt: skip
-        return {**export_paper(network), "paper_categories": described}, sizes.to_dict()
+        return {**export_paper(network), "paper_categories": self._categories()}, sizes.to_dict()
+
+    def paper_episodes(self, validation: bool = True) -> tuple[list[PaperEpisode], list[PaperEpisode]]:
+        """Training and validation episodes as the paper's network sees them."""
+        described = self._categories()
+        found: dict[bool, list[list[tuple[PaperGraph, NDArray[np.int8]]]]] = {False: [], True: []}
+        for held, labelled in self._all_rounds():
+            if held and not validation:
+                break
+            if not found[held] or labelled.simulated.request_id == _FIRST:
+                found[held].append([])
+            found[held][-1].append((paper_graph(labelled.prepared, described), labelled.labels))
+        return list(found[False]), list(found[True])
+
+    def _categories(self) -> NDArray[np.float32]:
+        return category_vectors(self.embedder, tuple(DEFAULT_CATEGORIES.values()))
+
+    @staticmethod
+    def scorer_of(relations: MLP) -> LexicalRelationScorer:
+        """The relation scorer around its trained network."""
+        return LexicalRelationScorer(relations)
 
     def graphs(self, channels: Channels, threshold: float) -> Iterator[tuple[bool, LabelledRound, Graph]]:
         """Every training and validation round with its graph, beliefs carried through each episode."""
