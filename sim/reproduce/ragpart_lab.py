@@ -53,17 +53,18 @@ WOVEN = "advraggen_woven"  # ours: the topic all over the document, against defe
 class LabSettings(StrictModel):
     """`--set KEY=VALUE` of these tables.
 
-    `p`: documents retrieved. `alpha`: RAGMask examines alpha * p. `fragments`, `segment`, `delta`,
-    `mode`: as the defenses have them. `per_question`: irrelevant documents made adversarial, of at
-    least `min_words` words.
+    `p`: documents retrieved; 8, since a question has six to eight related documents in these corpora, and
+    fewer places leave the weaker attacks nothing to win. `alpha`: RAGMask examines alpha * p. `fragments`,
+    `segment`, `delta`, `mode`: as the defenses have them. `per_question`: irrelevant documents made
+    adversarial, of at least `min_words` words.
     `iterations`, `candidates`, `tokens`, `places`: HotFlip's. `stop_at`: HotFlip stops at this cosine.
     `samples`: AdvRAGgen's paraphrases per document. `train`: rounds of preference training that its
     language model goes through first, on `train_pairs` questions that are not measured. `baselines`: the
     perplexity filter and paraphrasing too. `retriever`: whose published figures stand beside.
     """
 
-    p: int = Field(default=5, ge=1)
-    alpha: float = Field(default=4.0, ge=1.0)
+    p: int = Field(default=8, ge=1)
+    alpha: float = Field(default=2.5, ge=1.0)
     fragments: int = Field(default=5, ge=1)
     segment: int = Field(default=10, ge=1)
     delta: float = Field(default=0.03, ge=0.0)
@@ -229,6 +230,8 @@ class Lab:
             f"Not published and chosen here: p={chosen.p}, alpha={chosen.alpha:g}, fragments of equally many "
             "words, masks that take a segment out of the text, ties by similarity, dot product of "
             "averages, HotFlip's budget and where its spread-out tokens stand.",
+            f"RAGMask's delta is {chosen.delta:g}, where the paper's tables settle on 0.01: at 0.01 this "
+            "embedder loses honest documents with the poisons.",
             "AdvRAGgen stands for AdvRAGgen-lite: the paper's three rewards choose the best of "
             f"{chosen.samples} paraphrases, where the paper trains Mistral-7B by online DPO.",
         )
