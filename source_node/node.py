@@ -20,6 +20,7 @@ from source_node.retrievers import DEFAULT_RETRIEVER, RETRIEVERS
 from source_node.retrievers.base import Hit, Retriever, Scoring
 
 if TYPE_CHECKING:
+    from source_node.sanitize.base import Sanitizer
     from source_node.store import DocumentStore
 
 MAX_TOP_K = 50
@@ -39,6 +40,7 @@ class SourceNode:
         retriever_options: its options, strictly checked.
         max_top_k: most documents in one reply; a request for more gets this many.
         privacy: honours requests for privacy; None refuses them.
+        sanitizer: takes identifiers out of texts and titles before they leave; None leaves them.
 
     Raises:
         ConfigError: unknown retriever or option, or vectors that do not fit.
@@ -55,6 +57,7 @@ class SourceNode:
         *,
         max_top_k: int = MAX_TOP_K,
         privacy: PrivacyGate | None = None,
+        sanitizer: Sanitizer | None = None,
     ) -> None:
         self.source_id = bounds.identifier(source_id, "source_id")
         self.documents = documents
@@ -63,6 +66,7 @@ class SourceNode:
         factory = RETRIEVERS.get(retriever)
         self._embedder = embedder if getattr(factory, "uses_vectors", True) else None
         self._privacy = privacy
+        self.sanitizer = sanitizer
         self._retriever: Retriever = factory(documents, vectors, embedder, **retriever_options)
         self._positions: dict[frozenset[str], NDArray[np.intp]] = {}
 
@@ -80,6 +84,7 @@ class SourceNode:
         *,
         max_top_k: int = MAX_TOP_K,
         privacy: PrivacyGate | None = None,
+        sanitizer: Sanitizer | None = None,
     ) -> SourceNode:
         """The node over the store in `store_dir`, as its last finished ingest left it.
 
@@ -104,6 +109,7 @@ class SourceNode:
                 retriever_options,
                 max_top_k=max_top_k,
                 privacy=privacy,
+                sanitizer=sanitizer,
             )
         except BaseException:
             store.close()
@@ -131,7 +137,7 @@ class SourceNode:
         vector = None if self._embedder is None else self._embedder.embed([query.text])[0]
         within = None if categories is None else frozenset(categories)
         hits = self._search(query, vector, count, privacy, within)
-        documents = tuple(self._retrieved(hit, rank) for rank, hit in enumerate(hits[:count], start=1))
+        documents = self._retrieved(hits[:count])
         return SourceReply(self.source_id, documents, (time.perf_counter() - started) * 1000.0)
 
     def describe(self) -> NodeDescription:
@@ -202,7 +208,8 @@ class SourceNode:
         while True:
             asked = min(4 * asked, max(len(self.documents), 1))
             hits = self._retriever.search(text, vector, asked)
-            fitting = [hit for hit in hits if self.documents[hit.index].category in within]
+            held = zip(hits, self._held(hits), strict=True)
+            fitting = [hit for hit, document in held if document and document.category in within]
             if len(fitting) >= count or len(hits) < asked or asked >= len(self.documents):
                 return fitting[:count]
 
@@ -212,17 +219,40 @@ class SourceNode:
             self._positions[within] = np.asarray(found, dtype=np.intp)
         return self._positions[within]
 
-    def _retrieved(self, hit: Hit, rank: int) -> RetrievedDocument:
-        document = self.documents[hit.index]
-        return RetrievedDocument(
-            source_id=self.source_id,
-            doc_id=document.doc_id,
-            text=document.text if hit.text is None else hit.text,
-            title=document.title,
-            category=document.category,
-            score=hit.score,
-            rank=rank,
+    def _held(self, hits: Sequence[Hit]) -> Sequence[Document | None]:
+        """The documents of `hits`; None for one that was withdrawn since this node opened its store.
+
+        Raises:
+            StoreError: none of them is there any more: the store is another one by now.
+        """
+        if hits and hits[0].document is not None:  # from a collection elsewhere
+            return [hit.document for hit in hits]
+        indices = [hit.index for hit in hits]
+        fetch = getattr(self.documents, "fetch", None)  # a store answers in one query
+        if fetch is None:
+            return [self.documents[index] for index in indices]
+        found: Sequence[Document | None] = fetch(indices)
+        if hits and not any(found):
+            raise StoreError("the store has moved on since this node opened it; restart the node")
+        return found
+
+    def _retrieved(self, hits: Sequence[Hit]) -> tuple[RetrievedDocument, ...]:
+        held = [(hit, found) for hit, found in zip(hits, self._held(hits), strict=True) if found]
+        return tuple(
+            RetrievedDocument(
+                source_id=self.source_id,
+                doc_id=document.doc_id,
+                text=self._clean(document.text if hit.text is None else hit.text),
+                title=self._clean(document.title),
+                category=document.category,
+                score=hit.score,
+                rank=rank,
+            )
+            for rank, (hit, document) in enumerate(held, start=1)
         )
+
+    def _clean(self, text: str) -> str:
+        return text if self.sanitizer is None else self.sanitizer.clean(text)
 
 
 def _store_embedder(store: DocumentStore, embedder: Embedder | str | None) -> Embedder:

@@ -193,7 +193,10 @@ class StoredDocuments(Sequence[Document]):
         for start in range(0, len(self._rows), 1000):
             piece = self._rows[start : start + 1000]
             bounds = (int(piece[0]), int(piece[-1]), *self._visible)
-            for fields in self._fetch(f"{query} {VISIBLE} ORDER BY row", bounds):
+            found = self._fetch(f"{query} {VISIBLE} ORDER BY row", bounds)
+            if len(found) != len(piece):
+                raise StoreError(f"{self._path}: documents were withdrawn while they were read; try again")
+            for fields in found:
                 yield Document(*fields)
 
     def id_ranks(self) -> NDArray[np.int32]:

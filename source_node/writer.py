@@ -47,7 +47,7 @@ class StoreWriter:
     def _part_staged(self) -> None:
         """Give up the second name of vectors that are published already (see `_linked`)."""
         staged = self.folder / STAGED
-        published = self.folder / (self.manifest and self.manifest.vectors or STAGED)
+        published = self.folder / ((self.manifest and self.manifest.vectors) or STAGED)
         if published != staged and staged.exists() and published.exists() and staged.samefile(published):
             staged.unlink()
 
@@ -186,8 +186,8 @@ class StoreWriter:
 
 
 @contextmanager
-def open_writer(folder: Path) -> Iterator[StoreWriter]:
-    """The writer of the store in `folder`, made if missing.
+def open_writer(folder: Path, *, wait: bool = False) -> Iterator[StoreWriter]:
+    """The writer of the store in `folder`, made if missing; `wait` for another instead of refusing.
 
     Raises:
         StoreError: another writer is at work, the store is unusable or newer, or the disk fails.
@@ -196,7 +196,7 @@ def open_writer(folder: Path) -> Iterator[StoreWriter]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be a store folder ({error.strerror})") from None
-    with only_one(folder / ".lock", f"{folder}: another ingest is writing to this store"):
+    with only_one(folder / ".lock", f"{folder}: another ingest is writing to this store", wait=wait):
         manifest = read_manifest(folder)
         if manifest is not None and manifest.backend is not None:
             raise StoreError(f"{folder}: its documents are in a {manifest.backend.kind} collection, not here")

@@ -21,11 +21,15 @@ from core.records import Document
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document found: its index, its score (higher is better), and its text where rewritten."""
+    """A document found: its index, its score (higher is better), and its text where rewritten.
+
+    `document` itself where it comes from a collection elsewhere, which has no indices.
+    """
 
     index: int
     score: float
     text: str | None = None
+    document: Document | None = None
 
 
 class Retriever(Protocol):

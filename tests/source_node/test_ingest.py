@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from core.embedding.hashing import HashingEmbedder
 from core.errors import DataError, EmbeddingError, StoreError
 from core.records import Document
-
 from source_node.index import embed_documents
 from source_node.ingest import IngestReport, embedder_of, ingest
 from source_node.store import DocumentStore, read_manifest
