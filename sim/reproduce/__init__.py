@@ -34,6 +34,8 @@ REPRODUCTIONS = Registry(
         "scr-2": "sim.reproduce.scr:table_2",
         "scr-3": "sim.reproduce.scr:table_3",
         "scr-certificate": "sim.reproduce.scr:certificate",
+        "filterrag-1": "sim.reproduce.rivals:filterrag_table",
+        "trustrag-2": "sim.reproduce.rivals:trustrag_table",
         "tris-1": "sim.reproduce.tris:table_1",
         "tris-4": "sim.reproduce.tris:table_4",
         "tris-8": "sim.reproduce.tris:table_8",

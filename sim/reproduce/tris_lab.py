@@ -43,7 +43,7 @@ class TrisSettings(StrictModel):
 
     `k`: candidates. `clusters`, `min_candidates`: of layer 1 (the paper clusters from 3 documents on).
     `poisons`: per question. `verified`: questions on which arms with layer 3 are measured, which asks the
-    model of each document. `white_box`: HotFlip beside the black box. `robustrag`: RobustRAG's reader on
+    model of each document. `white_box`: HotFlip beside the black box. `robustrag`: the isolating readers, on
     `verified` questions. The federation of `tris-adaptive`: `sources`, `malicious`, `top_k`.
     """
 
@@ -166,7 +166,7 @@ class Lab:
         return found
 
     def row(self, key: Key, published: float | None, rounds: Sequence[Round], name: str) -> Row:
-        """A row of percent: `asr`, `accuracy`, `target` (given, attacked or not), `tpr` or `tnr`."""
+        """A row of percent: `asr`, `accuracy`, `target` (given, attacked or not), `tpr`, `tnr`, `atr`."""
         counts = [COUNTS[name](found) for found in rounds]
         tops, bottoms = [c[0] for c in counts], [c[1] for c in counts]
         rng = self.draws(name, *map(str, key.values()))
@@ -183,8 +183,22 @@ class Lab:
         """The Generator of one interval."""
         return generator(self.options.seed, "bootstrap", self.table, *path)
 
-    def finish(self, rows: Sequence[Row], notes: Sequence[str], federated: bool = False) -> Table:
-        """The table with its settings, and what differs from the paper."""
+    def finish(
+        self,
+        rows: Sequence[Row],
+        notes: Sequence[str],
+        *,
+        federated: bool = False,
+        source: str = SOURCE,
+        depth: int | None = None,
+    ) -> Table:
+        """The table with its settings, and what differs from the paper.
+
+        Args:
+            federated: measured in a federation.
+            source: whose table it is, where it is not TRIS's.
+            depth: candidates, where they are not `k`.
+        """
         chosen = self.settings
         sizes = ", ".join(
             f"{w.name} {len(w.prepared.corpus.documents)} documents and {len(w.questions)} questions"
@@ -208,16 +222,19 @@ class Lab:
             f"{chosen.sources} sources of which {chosen.malicious:g} return the poisons, {chosen.top_k} "
             "documents each, deduplicated"
             if federated
-            else f"one index, the first {chosen.k} by cosine with the question's poisons among them"
+            else f"one index, the first {depth or chosen.k} by cosine with the question's poisons among them"
         )
+        measured = f"Measured: {reader}; {self.options.embedder} retrieves; {place}; {sizes}."
+        if source != SOURCE:
+            return Table(self.table, source, settings, rows, (*notes, measured))
         differing = (
             "Published: GPT-3.5-turbo, Contriever, 10 x 10 questions, k=50 of a Wikipedia subset of unknown "
-            f"size. Measured: {reader}; {self.options.embedder} retrieves and is the judge of layer 1 "
-            f"too (the paper found no difference); {place}; {sizes}.",
+            "size, a judge of layer 1 other than the retriever (the paper found no difference; here they are "
+            "one).",
             "The paper publishes these tables' cells only in part (its appendix is not among our sources): "
             "what it does not state in its text has no published value.",
         )
-        return Table(self.table, SOURCE, settings, rows, (*notes, *differing))
+        return Table(self.table, source, settings, rows, (*notes, measured, *differing))
 
 
 @contextmanager
@@ -242,6 +259,7 @@ COUNTS: Mapping[str, Any] = {
     "target": lambda r: _count(r.outcome.target_given),
     "tpr": lambda r: (float(r.clean_kept), float(r.clean)),
     "tnr": lambda r: (float(r.poisons - r.poisons_kept), float(r.poisons)),
+    "atr": lambda r: (float(r.poisons_kept), float(r.poisons)),
 }
 
 

@@ -52,7 +52,14 @@ def markdown(cells: Cells, reference: Sequence[str] = ("none", "scr")) -> str:
         raise ConfigError("there is no finished cell to show")
     varied = [i for i in range(len(_NUMBERS)) if len({p.numbers[i] for p in pools}) > 1]
     against = [name for name in reference if any(p.defense == name for p in pools)]
-    heads = ["attack", "defense", *(_NUMBERS[i] for i in varied), "ASR %", *(f"vs {n}" for n in against)]
+    heads = [
+        "attack",
+        "defense",
+        *(_NUMBERS[i] for i in varied),
+        "rounds",
+        "ASR %",
+        *(f"vs {n}" for n in against),
+    ]
     heads += ["accuracy %", "TPR %", "TNR %", "CPU ms", "LLM calls"]
     lines = [_row(heads), _row(["---", "---", *["---:"] * (len(heads) - 2)])]
     for one in pools:
@@ -64,6 +71,7 @@ def markdown(cells: Cells, reference: Sequence[str] = ("none", "scr")) -> str:
                     one.attack,
                     one.defense,
                     *places,
+                    str(len(one.rounds)),
                     *figures,
                     *(_against(one, pools, name) for name in against),
                     _rate(one, "correct"),
