@@ -24,8 +24,7 @@ class SweepConfig(StrictModel):
     Every combination of the axes is a cell; an axis that is not given has the one value of `scr sim run`.
     `base`: any other key of a run (dataset, queries, reader, ...). `workers`: cells are worked on in so
     many processes (None: one for each processor; 1 starts no Ray). `timed`: rounds of each cell on which
-    its cost is measured, after the others. `reference`: the defenses that the Markdown table compares
-    each one with.
+    its cost is measured, after the others.
     """
 
     attack: tuple[Variant, ...] = (Variant(name="none", settings={"attack": "none"}),)
@@ -38,7 +37,6 @@ class SweepConfig(StrictModel):
     base: dict[str, Any] = Field(default_factory=dict)
     timed: int = Field(5, ge=1)
     workers: int | None = Field(None, ge=1, le=256)
-    reference: tuple[str, ...] = ("none", "scr")
     cache_dir: Path | None = None
 
     @field_validator("attack", "defense", mode="before")

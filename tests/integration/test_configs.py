@@ -11,7 +11,7 @@ from core.registry import Registry
 from core.stage import Resources
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = ["aggregator", "sim", "source_ingest", "source_node"]
+NAMES = ["aggregator", "sim", "source_ingest", "source_node", "sweep"]
 
 
 def _model(name: str) -> type[StrictModel]:
@@ -19,6 +19,10 @@ def _model(name: str) -> type[StrictModel]:
         from sim.config import RunConfig
 
         return RunConfig
+    if name == "sweep":
+        from sim.sweep.config import SweepConfig
+
+        return SweepConfig
     if name == "aggregator":
         from aggregator.config import AggregatorConfig
 
