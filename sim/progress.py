@@ -1,12 +1,14 @@
-"""What a running experiment says on stderr: a bar on a terminal, plain lines elsewhere, or nothing."""
+"""What a running experiment says on stderr: a live view on a terminal, plain lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
+
+from sim.live import SourceWatch, open_view
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichBar
@@ -26,6 +28,9 @@ class Progress(Protocol):
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """`steps` more are done."""
+
+    def watch(self, states: Mapping[str, str | None]) -> None:
+        """The sources in the round just done: the kind of each one's failure, None where it answered."""
 
     def end(self) -> None:
         """The count is over."""
@@ -49,6 +54,9 @@ class Quiet:
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Nothing."""
 
+    def watch(self, states: Mapping[str, str | None]) -> None:
+        """Nothing."""
+
     def end(self) -> None:
         """Nothing."""
 
@@ -58,18 +66,19 @@ class Quiet:
 
 
 class Lines(Quiet):
-    """A plain line for each step, and for a count at most one every `every` seconds."""
+    """A plain line for each step and each source that goes or comes; a count tells every `every` seconds."""
 
     def __init__(self, stream: TextIO | None = None, every: float = 10.0) -> None:
         super().__init__(stream)
         self._every = every
-        self._task, self._total, self._done, self._last, self._start = "", 0, 0, 0.0, 0.0
+        self._sources = SourceWatch()
+        self._task, self._total, self._done, self._before, self._last, self._start = "", 0, 0, 0, 0.0, 0.0
 
     def say(self, message: str) -> None:
         self._write(message)
 
     def begin(self, task: str, total: int, done: int = 0) -> None:
-        self._task, self._total, self._done = task, total, done
+        self._task, self._total, self._done, self._before = task, total, done, done
         self._last = self._start = time.monotonic()
         self._write(f"{task}: {done}/{total}")
 
@@ -78,7 +87,14 @@ class Lines(Quiet):
         now = time.monotonic()
         if now - self._last >= self._every and self._done < self._total:
             self._last = now
-            self._write(f"{self._task}: {self._done}/{self._total}{f' ({note})' if note else ''}")
+            rate = (self._done - self._before) / max(now - self._start, 1e-9)
+            left = f"{rate:.1f}/s, {(self._total - self._done) / max(rate, 1e-9):.0f} s left"
+            told = f"{left}, {note}" if note else left
+            self._write(f"{self._task}: {self._done}/{self._total} ({told})")
+
+    def watch(self, states: Mapping[str, str | None]) -> None:
+        for change in self._sources.see(states):
+            self._write(change)
 
     def end(self) -> None:
         seconds = time.monotonic() - self._start
@@ -86,7 +102,7 @@ class Lines(Quiet):
 
 
 class Bar(Quiet):
-    """A rich progress bar with rate and time left."""
+    """A live view: a bar with rate and time left, the sources' state below it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,6 +110,7 @@ class Bar(Quiet):
 
         self._console = Console(stderr=True)
         self._bar: RichBar | None = None
+        self._sources = SourceWatch()
 
     def say(self, message: str) -> None:
         self._console.print(message, style="dim", highlight=False)
@@ -102,19 +119,14 @@ class Bar(Quiet):
         self._console.print(f"warning: {message}", style="yellow", highlight=False)
 
     def begin(self, task: str, total: int, done: int = 0) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
         self.end()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", style="dim"),
-            console=self._console,
-        )
+        self._bar = open_view(self._console, self._sources)
         self._bar.start()
         self._bar.add_task(task, total=total, completed=done, note="")
+
+    def watch(self, states: Mapping[str, str | None]) -> None:
+        for change in self._sources.see(states):
+            self.say(change)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         if self._bar is not None:

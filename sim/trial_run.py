@@ -96,7 +96,8 @@ class TrialRun:
                     files = {run.arm.name: run.reputation.path for run in runs if run.arm.defended}
                     kept = {arm: path for arm, path in files.items() if path is not None}
                     self._folder.add(records, kept, texts)
-                    report.advance(note=_note(records.values()))
+                    report.watch(_states(case, records.values()))
+                    report.advance()
         finally:
             for run in runs:
                 run.close()
@@ -211,7 +212,7 @@ class TrialRun:
         return self._dialer.fan_out(names).gather(Query(question, name), self._config.top_k, privacy)
 
 
-def _note(records: Iterable[RoundRecord]) -> str:
-    """What a watcher should know of a round: which sources failed."""
-    lost = sorted({failure.source_id for record in records for failure in record.failures})
-    return f"{len(lost)} sources down" if lost else ""
+def _states(case: Case, records: Iterable[RoundRecord]) -> dict[str, str | None]:
+    """Why each source gave nothing in a round, None where it answered."""
+    kinds = {failure.source_id: failure.kind for record in records for failure in record.failures}
+    return {source: kinds.get(source, kinds.get(name)) for source, name in case.names.items()}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 
@@ -24,7 +25,9 @@ def test_lines_come_on_while_it_takes_long():
     lines = Lines(stream, every=0.0)
     lines.begin("rounds", 3, done=1)
     lines.advance(note="2 sources down")
-    assert stream.getvalue().splitlines()[-1] == "rounds: 2/3 (2 sources down)"
+    assert re.fullmatch(
+        r"rounds: 2/3 \([\d.]+/s, \d+ s left, 2 sources down\)", stream.getvalue().splitlines()[-1]
+    )
 
 
 def test_a_count_ends_also_after_an_error():
@@ -59,3 +62,23 @@ def test_what_is_opened_fits_the_stream(monkeypatch, capsys):
     assert type(open_progress()) is Lines
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     assert type(open_progress()) is Bar
+
+
+def test_sources_that_go_and_come_are_told_once(capsys):
+    stream = io.StringIO()
+    for progress in (Lines(stream), Bar()):
+        with counting(progress, "rounds", 3):
+            for kind in ("deadline", "deadline", None):
+                progress.watch({"a": None, "b": kind})
+                progress.advance()
+    told = [line for line in stream.getvalue().splitlines() if line.startswith("b ")]
+    assert told == ["b is down (deadline)", "b is up again"]
+    shown = capsys.readouterr().err
+    assert "b is up again" in shown
+    assert "sources: 2 of 2 up" in shown
+    assert "failures so far: deadline 2" in shown
+
+
+def test_quiet_does_not_tell_of_sources(capsys):
+    Quiet().watch({"a": "deadline"})
+    assert capsys.readouterr().err == ""
