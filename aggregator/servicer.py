@@ -10,6 +10,7 @@ import grpc
 from aggregator.aggregator import Aggregator
 from aggregator.messages import to_ask_reply, to_verify_reply
 from aggregator.operator_servicer import OPERATOR_NAME, OperatorServicer
+from core.clock_watch import ClockWatch
 from core.errors import ConfigError
 from core.records import NodeDescription
 from core.rpc import Server, Service, make_server, translating
@@ -37,11 +38,13 @@ class AggregatorServicer(aggregator_pb2_grpc.AggregatorServicer):  # type: ignor
     def __init__(self, aggregator: Aggregator, top_k: int = 5) -> None:
         self._aggregator = aggregator
         self._top_k = top_k
+        self._clock = ClockWatch()
 
     def Ask(
         self, request: aggregator_pb2.AskRequest, context: grpc.ServicerContext
     ) -> aggregator_pb2.AskReply:
         with translating(context):
+            self._clock.look()
             query, top_k = from_ask_request(request, self._top_k)
             user = "/".join(part for part in (peer_identity(context), query.user_id) if part)
             answer = self._aggregator.ask(
