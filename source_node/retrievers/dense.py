@@ -1,4 +1,4 @@
-"""Exact cosine search over the vectors of all documents."""
+"""Cosine search over the vectors of all documents."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from core.config import StrictModel, parse
 from core.embedding.base import Embedder, Vectors
 from core.errors import ConfigError
 from core.records import Document
-from source_node.index import best, check_shape, cosine_scores, embed_documents, id_ranks
+from source_node.index import check_shape, cosine_scores, embed_documents, id_ranks
 from source_node.retrievers.base import Hit
+from source_node.vector_index import Kind, open_index
 
 
 class DenseOptions(StrictModel):
-    """Dense retrieval has nothing to set."""
+    """`index`: `exact` (numpy), `faiss` (fp16), or `auto`, which goes by the number of documents."""
+
+    index: Kind = "auto"
 
 
 class DenseRetriever:
@@ -37,13 +40,13 @@ class DenseRetriever:
         embedder: Embedder | None,
         **options: Any,
     ) -> None:
-        parse(DenseOptions, options, "retriever 'dense'")
+        settings = parse(DenseOptions, options, "retriever 'dense'")
         if vectors is None:
             if embedder is None:
                 raise ConfigError("retriever 'dense' needs vectors or an embedder; 'bm25' needs neither")
             vectors = embed_documents(documents, embedder)
         self._vectors = check_shape(documents, vectors)
-        self._ranks = id_ranks(documents)
+        self._index = open_index(self._vectors, id_ranks(documents), settings.index)
 
     def scores(self, query_text: str, query_vector: NDArray[np.float32] | None) -> NDArray[np.float32]:
         """(n,) cosine of every document to the question, in [-1, 1]."""
@@ -53,5 +56,7 @@ class DenseRetriever:
 
     def search(self, query_text: str, query_vector: NDArray[np.float32] | None, top_k: int) -> list[Hit]:
         """The `top_k` documents of highest cosine, whatever that is."""
-        scores = self.scores(query_text, query_vector)
-        return [Hit(int(i), float(scores[i])) for i in best(scores, top_k, self._ranks)]
+        if query_vector is None:
+            raise ConfigError("retriever 'dense' needs an embedder for the question")
+        rows, scores = self._index.search(query_vector, top_k)
+        return [Hit(row, score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
