@@ -13,6 +13,7 @@ from core.errors import ConfigError, WireError
 from core.records import NodeDescription, PrivacyRequest, Query, SourceFailure, SourceReply
 from core.rpc import close_channel, failure_of, open_channel
 from core.tls import TlsFiles
+from core.tokens import Token
 from core.wire import from_describe_reply, from_retrieve_reply, to_retrieve_request
 from protos import source_node_pb2
 
@@ -83,20 +84,29 @@ class SourceClient:
         address: HOST:PORT.
         tls: the aggregator's files for mutual TLS; None connects without.
         deadline_s: seconds after which a call has failed, where `start` is given none.
+        channel: a connection in place of one to `address` (`aggregator.tunnel`).
+        token: proves to the source who asks, in place of a certificate.
 
     Raises:
         ConfigError: bad address, deadline or TLS files.
     """
 
     def __init__(
-        self, source_id: str, address: str, tls: TlsFiles | None = None, deadline_s: float = 5.0
+        self,
+        source_id: str,
+        address: str,
+        tls: TlsFiles | None = None,
+        deadline_s: float = 5.0,
+        *,
+        channel: Any = None,
+        token: Token | None = None,
     ) -> None:
         if not deadline_s > 0:
             raise ConfigError(f"deadline of source {source_id!r} must be above 0 seconds, not {deadline_s}")
         self.source_id = source_id
         self.address = address
         self.deadline_s = deadline_s
-        self._channel = open_channel(address, tls, expected_name=source_id)
+        self._channel = channel or open_channel(address, tls, expected_name=source_id, token=token)
         # replies stay bytes until `Pending.result` reads them: gRPC would log a traceback for bad ones
         self._retrieve = self._channel.unary_unary(
             f"/{_SERVICE}/Retrieve", request_serializer=source_node_pb2.RetrieveRequest.SerializeToString

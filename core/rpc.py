@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import grpc
@@ -27,6 +25,7 @@ from core import errors
 from core.bounds import MAX_MESSAGE_BYTES
 from core.errors import ConfigError, ScrError
 from core.records import SourceFailure
+from core.signals import stop_asked
 from core.tls import TlsFiles
 from core.tokens import Token, token_credentials
 
@@ -147,21 +146,12 @@ class Server:
 
     def run_until_signal(self, announce: Callable[[str], None], grace: float = 5.0) -> None:
         """Start, `announce` the line `listening HOST:PORT`, and serve until SIGTERM or SIGINT."""
-        asked = threading.Event()
-
-        def ask(_signal: int, _frame: FrameType | None) -> None:
-            asked.set()
-
-        before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
+        with stop_asked() as asked:
             self.start()
             announce(f"listening {self.address}")
             asked.wait()
             _LOG.info("stopping %s, running calls have %.1f s", self.address, grace)
             self.stop(grace)
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def make_server(

@@ -160,6 +160,14 @@ def peer_identities(context: grpc.ServicerContext) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.decode("utf-8", "replace") for name in names))
 
 
+def peer_names(context: grpc.ServicerContext) -> tuple[str, ...] | None:
+    """The alternative names in the caller's certificate, by which servers are known too; None: no TLS."""
+    auth = context.auth_context()
+    if b"ssl" not in auth.get("transport_security_type", ()):
+        return None
+    return tuple(name.decode("utf-8", "replace") for name in auth.get("x509_subject_alternative_name", ()))
+
+
 def peer_identity(context: grpc.ServicerContext) -> str | None:
     """The caller's name: the first of `peer_identities`, or None without mutual TLS."""
     return next(iter(peer_identities(context)), None)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from core.bounds import MAX_DOCUMENTS
 from core.config import StrictModel
+from core.logs import LogFormat
 from source_node.privacy import PrivacyPolicy
 from source_node.retrievers import DEFAULT_RETRIEVER
 
@@ -50,18 +51,23 @@ class ServeConfig(StrictModel):
 
     `embedder` None takes the one that the store was made with. `privacy` None refuses requests for
     privacy; with a policy, spent budgets are kept in `privacy_ledger` (None: `privacy.sqlite` in the
-    store). `grace_s`: seconds that running calls get when the node is stopped. `seed` has no effect:
-    privacy draws fresh randomness, and nothing else is random.
+    store). `sanitize` names a detector whose findings are taken out of what leaves
+    (`source_node.sanitize`). `grace_s`: seconds that running calls get when the node is stopped. `seed`
+    has no effect: privacy draws fresh randomness, and nothing else is random.
 
     `policy` names the file of callers (`source_node.access.policy`; None: everybody with a certificate of
     the authority may ask). With `tokens`, callers prove a token in place of a certificate. Every request
     is recorded in the folder `audit` (None: `audit` in the store).
+    `listen`, `dial` (an aggregator's HOST:PORT for sources that dial, `aggregator_name` its certified name
+    where that is not the host), or both, say how callers reach the node. `metrics` is HOST:PORT.
     `memory_limit_mib`: above it requests are refused until memory is free again.
     """
 
     store: Path
     source_id: str
-    listen: str
+    listen: str | None = None
+    dial: str | None = None
+    aggregator_name: str | None = None
     tls_cert: Path | None = None
     tls_key: Path | None = None
     tls_ca: Path | None = None
@@ -70,6 +76,7 @@ class ServeConfig(StrictModel):
     retriever_options: dict[str, Any] = Field(default_factory=dict)
     embedder: str | None = None
     max_top_k: int = Field(default=50, ge=1, le=MAX_DOCUMENTS)
+    sanitize: str | None = None
     workers: int = Field(default=8, ge=1, le=256)
     max_concurrent: int = Field(default=64, ge=1)
     grace_s: float = Field(default=5.0, ge=0.0)
@@ -79,4 +86,6 @@ class ServeConfig(StrictModel):
     tokens: Path | None = None
     audit: Path | None = None
     memory_limit_mib: int | None = Field(default=None, ge=64)
+    metrics: str | None = None
+    log_format: LogFormat = "text"
     seed: int = 0

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -67,6 +67,7 @@ class Desk:
         admission: who may ask; None lets everybody who got this far.
         log: where every request of an authenticated caller is recorded; None keeps none.
         memory: a limit above which requests are refused.
+        sent: told how many documents leave with a reply.
     """
 
     def __init__(
@@ -77,12 +78,14 @@ class Desk:
         admission: Admission | None = None,
         log: AuditLog | None = None,
         memory: MemoryLimit | None = None,
+        sent: Callable[[float], None] | None = None,
     ) -> None:
         self.node = node
         self._max_top_k = max_top_k
         self._admission = admission
         self._log = log
         self._memory = memory
+        self._sent = sent
         self._refusals = _Refusals()
 
     def retrieve(
@@ -108,6 +111,8 @@ class Desk:
             except WireError as error:  # not the caller's fault
                 raise DataError(f"own documents break the bounds of the wire: {error}") from error
             notes.documents = tuple(document.doc_id for document in reply.documents)
+        if self._sent is not None:
+            self._sent(len(notes.documents))
         return message
 
     def describe(self, caller: str) -> source_node_pb2.DescribeReply:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import grpc
@@ -63,6 +63,7 @@ def serve(
     workers: int = 8,
     max_concurrent: int = 64,
     allow_remote_insecure: bool = False,
+    interceptors: Sequence[grpc.ServerInterceptor] = (),
 ) -> Server:
     """A server for `node` (or its desk) bound to `listen` (HOST:PORT, port 0: any), not yet started.
 
@@ -87,4 +88,5 @@ def serve(
         allow_remote_insecure=allow_remote_insecure,
         client_certificates=identify is None,
         name=desk.node.describe().source_id,
+        interceptors=interceptors,
     )

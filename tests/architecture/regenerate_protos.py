@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROTOS = ("types", "source_node", "aggregator", "operator")
+PROTOS = ("types", "source_node", "aggregator", "operator", "source_tunnel")
 _BANNER = re.compile(
     r"^(?:# Protobuf Python Version: .*"
     r"|    (?:\d+,|'',|'[^']*\.proto')"
