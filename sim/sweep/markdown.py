@@ -86,13 +86,21 @@ def markdown(cells: Cells, reference: Sequence[str] = ("none", "scr")) -> str:
 
 
 def pool(cells: Cells) -> list[Pool]:
-    """Cells that differ in the seed alone put together, in the order of the axes."""
+    """Cells that differ in the seed alone put together; attack by attack, defenses as they first come."""
     found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for cell in cells:
         place = cell["place"]
         key = (place["attack"], place["defense"], tuple(place[name] for name in _NUMBERS))
         found.setdefault(key, []).append(cell)
-    return [Pool(attack, defense, numbers, tuple(own)) for (attack, defense, numbers), own in found.items()]
+    ranks: list[dict[Any, int]] = [{}, {}, {}]  # by the order in which values first come
+    for key in found:
+        for rank, value in zip(ranks, key, strict=True):
+            rank.setdefault(value, len(rank))
+    ordered = sorted(found, key=lambda key: (ranks[0][key[0]], ranks[2][key[2]], ranks[1][key[1]]))
+    return [
+        Pool(attack, defense, numbers, tuple(found[attack, defense, numbers]))
+        for attack, defense, numbers in ordered
+    ]
 
 
 def _caption(cells: Cells) -> str:

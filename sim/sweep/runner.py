@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.config import dump
-from core.errors import ConfigError, ScrError
+from core.errors import ConfigError, ScrError, StoreError
 from core.paths import cache_dir, write_atomic
 from sim.cluster import ray_session
 from sim.config import RunConfig
@@ -26,11 +26,11 @@ _POLL_SECONDS = 2.0
 
 
 def run_sweep(config: SweepConfig, out: Path, progress: Progress) -> list[dict[str, Any]]:
-    """Work through the cells of `config` that are not in `out`; the finished ones in the axes' order.
+    """Work through the cells of `config` that are not in `out`; all finished ones of the folder.
 
     Leaves in `out`: `cells/HASH.json` (one whole file a cell), `sweep.yaml`, `sweep.json` (the order),
-    `table.csv` and `table.parquet`. A sweep that was cut off goes on where it stopped, and one with more
-    values on an axis adds what is missing.
+    `table.csv` and `table.parquet`. A sweep that was cut off goes on where it stopped, and one with other
+    values on the axes and the same `base` adds its cells to the table.
 
     Raises:
         ConfigError: a cell that no run allows; nothing is started then.
@@ -44,7 +44,7 @@ def run_sweep(config: SweepConfig, out: Path, progress: Progress) -> list[dict[s
         if len(waiting) < len(cells):
             progress.say(f"{len(cells) - len(waiting)} of {len(cells)} cells are in {out} already")
         failed = _work(waiting, config.workers or os.cpu_count() or 1, out, progress) if waiting else []
-        found = [read_cell(cell.path(out)) for cell in cells if cell.path(out).is_file()]
+        found = _finished(out)
         if found:
             write_table(found, out)
     if failed:
@@ -84,12 +84,9 @@ def read_sweep(out: Path) -> list[dict[str, Any]]:
         ConfigError: no sweep is there, or no cell of it is finished.
         StoreError: a cell is unreadable.
     """
-    path = out / ORDER
-    if not path.is_file():
+    if not (out / ORDER).is_file():
         raise ConfigError(f"{out}: holds no sweep (no {ORDER})")
-    names: list[str] = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    paths = [out / "cells" / f"{name}.json" for name in names]
-    found = [read_cell(path) for path in paths if path.is_file()]
+    found = _finished(out)
     if not found:
         raise ConfigError(f"{out}: no cell of this sweep is finished")
     return found
@@ -101,7 +98,29 @@ def _begin(out: Path, config: SweepConfig, cells: Sequence[Cell]) -> None:
     except OSError as error:
         raise ConfigError(f"--out {out}: cannot be made ({error.strerror})") from None
     write_atomic(out / "sweep.yaml", dump(config))
-    write_atomic(out / ORDER, json.dumps({"schema": 1, "cells": [cell.key for cell in cells]}) + "\n")
+    shared = json.loads(json.dumps({"base": config.base, "timed": config.timed}))
+    order = {"schema": 1, **shared, "cells": [cell.key for cell in cells]}
+    earlier = _order(out) if (out / ORDER).is_file() else {}
+    if all(earlier.get(key) == value for key, value in shared.items()):  # its cells belong in one table
+        order["cells"] = list(dict.fromkeys([*order["cells"], *earlier.get("cells", ())]))
+    write_atomic(out / ORDER, json.dumps(order) + "\n")
+
+
+def _order(out: Path) -> dict[str, Any]:
+    path = out / ORDER
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found["cells"], list):
+            raise TypeError("cells is no list")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path}: not the order of a sweep ({error}); delete it") from None
+    return dict(found)
+
+
+def _finished(out: Path) -> list[dict[str, Any]]:
+    """The finished cells in their order."""
+    paths = [out / "cells" / f"{name}.json" for name in _order(out)["cells"]]
+    return [read_cell(path) for path in paths if path.is_file()]
 
 
 def _work(cells: Sequence[Cell], workers: int, out: Path, progress: Progress) -> list[tuple[str, str]]:

@@ -117,6 +117,19 @@ def test_a_cell_that_fails_fails_alone(world, tmp_path, monkeypatch):
     assert len(run_sweep(config(world), tmp_path, Quiet())) == 4
 
 
+def test_other_values_on_an_axis_join_the_table_and_another_base_does_not(world, tmp_path):
+    none = {"attack": ["none"], "defense": ["none"]}
+    run_sweep(config(world, **none), tmp_path, Quiet())
+    both = run_sweep(config(world, attack=["saa"], defense=["none"]), tmp_path, Quiet())
+    assert [cell["place"]["attack"] for cell in both] == ["saa", "none"]
+    assert read_sweep(tmp_path) == both
+    other = run_sweep(config(world, **none, timed=2), tmp_path, Quiet())
+    assert len(other) == 1
+    (tmp_path / "sweep.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(StoreError, match="delete it"):
+        read_sweep(tmp_path)
+
+
 def test_an_empty_folder_holds_no_sweep(tmp_path):
     with pytest.raises(ConfigError, match="holds no sweep"):
         read_sweep(tmp_path)
