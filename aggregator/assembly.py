@@ -15,25 +15,39 @@ from aggregator.quorum import Quorum
 from aggregator.readers import open_reader
 from aggregator.reputation import Reputation
 from aggregator.roster import Roster
+from aggregator.source_client import SourceClient
+from aggregator.source_tokens import read_source_tokens
 from aggregator.stages import build_stages
 from aggregator.state import database_path, trail_path
+from aggregator.tunnel import DIALLED, TunnelHub
 from core.embedding import open_embedder
 from core.errors import ConfigError
 from core.stage import Resources
 from core.tls import TlsFiles
+from core.tokens import Token
 
 
-def assemble(config: AggregatorConfig, tls: TlsFiles | None = None) -> Aggregator:
+def assemble(
+    config: AggregatorConfig, tls: TlsFiles | None = None, hub: TunnelHub | None = None
+) -> Aggregator:
     """The aggregator that `config` describes; sources are dialled at the first question.
 
+    The sources in `config.dialled` are expected at `hub`.
+
     Raises:
-        ConfigError: no sources, or an unknown defense, reader, embedder or option.
+        ConfigError: no sources, dialled ones without a hub, or an unknown defense, reader, embedder or
+            option.
         MissingPackageError: a chosen part is not installed.
         StoreError: the state folder is unusable.
     """
     state = config.state
     roster = Roster(database_path(state))
-    listed = roster.apply(config.sources)
+    if bool(config.dialled) != (hub is not None):
+        raise ConfigError("sources that dial need both: --accept-dialled HOST:PORT, --dialled ID for each")
+    twice = sorted(set(config.sources) & set(config.dialled))
+    if twice:
+        raise ConfigError(f"source {twice[0]!r} has an address and is named by --dialled")
+    listed = roster.apply({**config.sources, **dict.fromkeys(config.dialled, DIALLED)})
     if not listed:
         raise ConfigError("an aggregator needs at least one source (--source ID=HOST:PORT)")
     embedder = None if config.embedder == "none" else open_embedder(config.embedder)
@@ -46,8 +60,9 @@ def assemble(config: AggregatorConfig, tls: TlsFiles | None = None) -> Aggregato
     resources = Resources(embedder=embedder, llm=llm, seed=config.seed)
     floor, policy = split(with_checkpoint(config))
     stages = build_stages(floor, resources, reputation)
-    addresses = {source: entry.address for source, entry in listed.items()}
-    fan_out = FanOut.connect(addresses, tls, config.deadline_s, _policy(config))
+    tokens = {} if config.source_tokens is None else read_source_tokens(config.source_tokens)
+    clients = [_client(s, e.address, config, tls, hub, tokens.get(s)) for s, e in listed.items()]
+    fan_out = FanOut(clients, config.deadline_s, _policy(config))
     for source, entry in listed.items():
         if entry.drained:
             fan_out.drain(source)
@@ -69,6 +84,21 @@ def assemble(config: AggregatorConfig, tls: TlsFiles | None = None) -> Aggregato
         quorum=Quorum(config.quorum, config.on_quorum),
         roster=roster,
     )
+
+
+def _client(
+    source: str,
+    address: str,
+    config: AggregatorConfig,
+    tls: TlsFiles | None,
+    hub: TunnelHub | None,
+    token: Token | None,
+) -> SourceClient:
+    if address == DIALLED:
+        if hub is None:
+            raise ConfigError(f"source {source!r} used to dial: --accept-dialled HOST:PORT is missing")
+        return SourceClient(source, address, deadline_s=config.deadline_s, channel=hub.channel(source))
+    return SourceClient(source, address, tls, config.deadline_s, token=token)
 
 
 def _policy(config: AggregatorConfig) -> CallPolicy:

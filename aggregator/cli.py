@@ -25,6 +25,8 @@ _EXAMPLES = """Examples:
 
   scr aggregator serve --source a=127.0.0.1:5001 --source b=127.0.0.1:5002 --listen 127.0.0.1:6000 --insecure
 
+  scr aggregator serve --accept-dialled 0.0.0.0:6001 --dialled clinic --dialled bank --listen 0.0.0.0:6000 --tls-cert agg.crt --tls-key agg.key --tls-ca ca.crt
+
   scr aggregator serve --source clinic=10.0.0.7:5001 --listen 0.0.0.0:6000 --tls-cert agg.pem --tls-key agg.key --tls-ca ca.pem --state state
 """  # noqa: E501 - a command line that can be copied
 
@@ -70,6 +72,21 @@ def serve(
     operator: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Certified name that may change the sources.")
     ] = None,
+    accept_dialled: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Where sources that open no port connect.")
+    ] = None,
+    dialled: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A source that connects there; once for each.")
+    ] = None,
+    source_tokens: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="YAML of tokens that sources gave to us.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Offer Prometheus metrics there, over plain HTTP.")
+    ] = None,
+    log_format: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="text, or json: one object a line on stderr.")
+    ] = None,
     all_filtered: Annotated[
         str | None, typer.Option(help="Where every document was dropped: refuse or unfiltered.")
     ] = None,
@@ -107,6 +124,11 @@ def serve(
             "quorum": quorum,
             "on_quorum": on_quorum,
             "operators": operator,
+            "accept_dialled": accept_dialled,
+            "dialled": dialled,
+            "source_tokens": source_tokens,
+            "metrics": metrics,
+            "log_format": log_format,
             "all_filtered": all_filtered,
             "seed": seed,
         },
@@ -115,21 +137,6 @@ def serve(
         raise ConfigError("--listen HOST:PORT is missing")
     tls = tls_from_flags(settings.tls_cert, settings.tls_key, settings.tls_ca, insecure=settings.insecure)
 
-    from aggregator.assembly import assemble
-    from aggregator.servicer import serve as serve_aggregator
+    from aggregator.serving import run
 
-    aggregator = assemble(settings, tls)
-    try:
-        server = serve_aggregator(
-            aggregator,
-            settings.listen,
-            tls,
-            insecure=settings.insecure,
-            top_k=settings.top_k,
-            operators=settings.operators,
-        )
-        if aggregator.embedder is not None:
-            aggregator.embedder.embed(["warm"])  # the first question must not wait for the model
-        server.run_until_signal(typer.echo)
-    finally:
-        aggregator.close()
+    run(settings, tls, typer.echo)

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 
 from aggregator.quorum import OnQuorum
 from core.config import StrictModel
+from core.logs import LogFormat
 from core.stage import Hook
 
 AllFiltered = Literal["refuse", "unfiltered"]
@@ -39,6 +40,10 @@ class AggregatorConfig(StrictModel):
     `hedge_after_s` seconds (None: never). `breaker_failures` failed rounds in a row (0: never) leave a
     source alone for `breaker_reset_s`. Fewer than `quorum` replies: see `on_quorum`. `operators` are the
     certified names that may change the sources while the aggregator runs.
+
+    `dialled` names sources that connect to `accept_dialled` (HOST:PORT) instead of being dialled.
+    `source_tokens`: file of tokens that sources gave to this aggregator (`aggregator.source_tokens`).
+    `metrics` is HOST:PORT.
     """
 
     sources: dict[str, str] = Field(default_factory=dict)
@@ -69,6 +74,11 @@ class AggregatorConfig(StrictModel):
     tls_key: Path | None = None
     tls_ca: Path | None = None
     insecure: bool = False
+    accept_dialled: str | None = None
+    dialled: tuple[str, ...] = ()
+    source_tokens: Path | None = None
+    metrics: str | None = None
+    log_format: LogFormat = "text"
 
     @field_validator("defenses", mode="before")
     @classmethod

@@ -100,6 +100,7 @@ def serve(
     top_k: int = 5,
     workers: int = 8,
     operators: Sequence[str] = (),
+    interceptors: Sequence[grpc.ServerInterceptor] = (),
 ) -> Server:
     """A server of `aggregator`, bound to `listen` and not yet started.
 
@@ -118,4 +119,4 @@ def serve(
         operator_pb2_grpc.add_AggregatorOperatorServicer_to_server,
         OperatorServicer(aggregator, tls, operators),
     )
-    return make_server([service, manage], listen, tls, insecure, workers=workers)
+    return make_server([service, manage], listen, tls, insecure, workers=workers, interceptors=interceptors)
