@@ -29,6 +29,9 @@ run: setup ## the main job: an attack on the embedded synthetic world, undefende
 test: setup ## the default test suite
 	$(BIN)/python -m pytest -q
 
+faults: setup ## over 1,000 random faults in real processes: up to half an hour, as root
+	$(BIN)/python -m pytest -q -m faults tests/faults
+
 check: setup ## lint, format, types, import floors, fresh protos
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -42,4 +45,4 @@ protos: setup ## regenerate the code of protos/
 clean: ## remove the virtual environment and the outputs
 	rm -rf $(VENV) $(OUT)
 
-.PHONY: help setup run test check protos clean
+.PHONY: help setup run test faults check protos clean

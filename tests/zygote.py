@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 _CLONE_NEWNET = 0x40000000
+_PR_SET_PDEATHSIG = 1
 _PATIENCE_S = 120.0
 
 
@@ -140,6 +142,7 @@ def _stepped_time() -> float:
 
 
 def _child(order: dict[str, Any]) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # nothing outlives the test
     if order["netns"]:
         handle = os.open(f"/run/netns/{order['netns']}", os.O_RDONLY)
         if ctypes.CDLL(None, use_errno=True).setns(handle, _CLONE_NEWNET) != 0:
@@ -169,9 +172,15 @@ def serve_orders() -> None:
     time.time = _stepped_time  # before anything takes it as a default
     for module in (
         *("aggregator.cli", "aggregator.assembly", "aggregator.servicer", "aggregator.verification"),
-        *("source_node.cli", "source_node.servicer", "source_node.ingest"),
+        *("source_node.cli", "source_node.serve_cli", "source_node.servicer", "source_node.ingest"),
+        *("grpc._channel", "grpc._server", "grpc._utilities"),
     ):
         importlib.import_module(module)
+    # a step of the real clock is seen by gRPC's Python and C++ alike: neither may see this one alone
+    true = types.SimpleNamespace(**{**vars(time), "time": _true_time})
+    for name, loaded in list(sys.modules.items()):
+        if name.startswith("grpc.") and getattr(loaded, "time", None) is time:
+            loaded.time = true  # type: ignore[attr-defined]
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps: a pid that is gone is gone
     for line in sys.stdin:
