@@ -14,6 +14,7 @@ BENCHMARKS = Registry(
     {
         "ado": "sim.bench.ado:run",
         "fan-out": "sim.bench.fan_out:run",
+        "node": "sim.bench.node:run",
         "ragmask": "sim.bench.ragmask:run",
         "ragpart": "sim.bench.ragpart:run",
         "tris": "sim.bench.tris:run",
