@@ -23,16 +23,14 @@ DEFENSES = (
     "ragmask",
     "tris",
     "trustrag",
-    "filterrag",
     "ragdefender",
     "perplexity",
-    "none@smollm2",
+    "filterrag",
     "none@robustrag",
     "none@reliabilityrag",
 )
 PRESETS: dict[str, dict[str, Any]] = {
-    # Every defense alone under every attack; the isolating readers beside the model that they use, alone.
-    # Small, since four of them ask a language model of each document: that decides how long it takes.
+    # Every defense alone under every attack. Small, since four of them ask a language model of each document.
     "rivals": {
         "attack": list(ATTACKS),
         "defense": list(DEFENSES),
