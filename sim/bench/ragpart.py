@@ -35,8 +35,8 @@ def run(options: BenchOptions) -> list[Result]:
     """`ragpart_n10_k5_10000` (ms a question) and its memory, their ratios to the literal databases.
 
     Beside them: the share of list places with the same document in both, the largest difference in
-    score, 100,000 documents (each real one ten times, with noise), and random vectors, on which
-    pruning helps little.
+    score, 100,000 documents (each real one ten times, with noise), and random vectors, which leave
+    the pruning most to do.
 
     Raises:
         ScrError: a list differs by more than rounding.

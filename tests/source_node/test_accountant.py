@@ -179,6 +179,6 @@ def test_killed_at_any_moment_it_never_forgets(path: Path) -> None:
     kill_while_charging(path, rounds=4, seed=0)
 
 
-@pytest.mark.fault
+@pytest.mark.faults
 def test_killed_at_any_moment_it_never_forgets_long(path: Path) -> None:
     kill_while_charging(path, rounds=150, seed=1)
