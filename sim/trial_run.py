@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Protocol
 
 from aggregator.fan_out import FanOut, Gathered
 from core.embedding.base import Embedder
@@ -22,6 +23,20 @@ from sim.query_streams import ATTACKER, HONEST, QueryStream, record_probe
 from sim.recording import record_round
 from sim.round_record import ProbeRecord, RoundRecord
 from sim.trial import Case, Trial, request_id, tampers
+
+
+class Asking(Protocol):
+    """The sources of one fan-out."""
+
+    def gather(self, query: Query, top_k: int, privacy: PrivacyRequest | None = None) -> Gathered: ...
+
+
+class Sources(Protocol):
+    """All sources of a trial, behind the wire (`Dialer`) or in this process."""
+
+    def fan_out(self, names: Mapping[str, str]) -> Asking:
+        """The fan-out to all; `names` maps a source to another name that it answers by."""
+        ...
 
 
 class Dialer:
@@ -59,7 +74,7 @@ class TrialRun:
         config: RunConfig,
         corpus: Corpus,
         trial: Trial,
-        dialer: Dialer,
+        dialer: Sources,
         embedder: Embedder,
         reader: Reader,
         llm: LLM | None,

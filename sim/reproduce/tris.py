@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from defenses.tris.prefix import PrefixCheck
 from sim.progress import Progress
 from sim.reproduce.table import ReproduceOptions, Row, Table
 from sim.reproduce.tris_lab import Lab, World, rate, removed
-from sim.reproduce.tris_pool import Round
+from sim.reproduce.tris_pool import Asked, Round
 from sim.reproduce.tris_published import TABLE_1, TABLE_4, TABLE_8
 
 GATE = 80.0  # percent of what the attack adds that layers 1 and 2 must remove (the paper: 95)
@@ -54,6 +55,13 @@ def table_1(options: ReproduceOptions, progress: Progress) -> Table:
             rows += _arm(lab, world.name, name, found)
         rows += _gains(world.name, arms)
         notes.append(_gate(world.name, arms))
+        blind = sum(not _seen(one) for one in asked)
+        if blind:
+            notes.append(
+                f"{world.name}: {blind} of {len(asked)} questions are so long that layer 2 does not see even "
+                "their verbatim copy: 20 tokens hold less than 80 % of them. What reaches the reader there "
+                "must be caught by layer 1."
+            )
     return lab.finish(rows, notes)
 
 
@@ -175,6 +183,12 @@ def _gate(dataset: str, arms: Mapping[str, Sequence[Round]]) -> str:
         f"L1+L2 removes {share:.0f} % of that ({'at least' if share >= GATE else 'less than'} the "
         f"{GATE:.0f} % asked for; the paper: 95 % on nq, taking the floor as 0)."
     )
+
+
+def _seen(asked: Asked) -> bool:
+    """Whether layer 2 rejects the question's own poisons."""
+    check = PrefixCheck(asked.question.text)
+    return all(check.rejects(check.measure(text)) for text in asked.texts)
 
 
 def _cut(world: World, n: int) -> World:

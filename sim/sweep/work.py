@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from aggregator.fan_out import Gathered
 from aggregator.llm import open_llm
@@ -36,7 +36,7 @@ from sim.sweep.cell import Cell
 from sim.sweep.metering import Meter, MeteredLLM
 from sim.sweep.sources import LocalSources
 from sim.trial import Case, Trial, plan_trial
-from sim.trial_run import Dialer, TrialRun
+from sim.trial_run import TrialRun
 
 MEMORY = "sweep.sqlite"  # of what language models answered, in the cache folder
 
@@ -88,8 +88,9 @@ class Group:
             (arm,) = plan_arms(config, compare=False)
             folder = RunFolder(None, arm.name, [arm.name], {})
             for trial, sources in zip(self.trials, self.sources, strict=True):
-                near = cast("Dialer", sources)  # a trial needs no more of it than fan_out and gather
-                run = TrialRun(config, self.prepared.corpus, trial, near, self.embedder, reader, llm, folder)
+                run = TrialRun(
+                    config, self.prepared.corpus, trial, sources, self.embedder, reader, llm, folder
+                )
                 run.work([arm], Quiet())
             cost = self._cost(cell, arm, reader, llm, meter)
         rounds = folder.rounds[arm.name]

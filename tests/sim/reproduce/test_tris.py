@@ -3,12 +3,13 @@ from __future__ import annotations
 import pytest
 
 from core.errors import ConfigError, DataError
+from sim.corpora.records import Question
 from sim.progress import Quiet
 from sim.reproduce import REPRODUCTIONS
 from sim.reproduce.table import ReproduceOptions
-from sim.reproduce.tris import GATE, LAYERS, table_1, table_4, table_8, table_10
+from sim.reproduce.tris import GATE, LAYERS, _seen, table_1, table_4, table_8, table_10
 from sim.reproduce.tris_lab import Lab, rate, removed
-from sim.reproduce.tris_pool import POISON, craft
+from sim.reproduce.tris_pool import POISON, Asked, craft
 from tests.sim.tiny_world import write_world
 
 
@@ -84,6 +85,13 @@ def test_table_1_says_whether_the_gate_is_met(world):
     assert ("tiny", "tris", "removed") in found
     assert f"{GATE:.0f} % asked for" in table.notes[0]
     assert any("differ" in note or "Measured" in note for note in table.notes)
+
+
+def test_a_question_longer_than_the_prefix_hides_its_own_copy():
+    words = " ".join(f"word{i}" for i in range(30))
+    for text, seen in ((words, False), (" ".join(words.split()[:10]), True)):
+        asked = Asked(Question("q", f"{text}?", ("yes",)), "no", (f"{text}? It is no.",))
+        assert _seen(asked) is seen
 
 
 def test_table_8_and_10_cover_their_grids(world):
