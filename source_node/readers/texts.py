@@ -14,7 +14,7 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$")
 _SETEXT = re.compile(r"\s{0,3}(=+|-+)\s*$")
 _BLANKS = re.compile(r"[ \t\xa0]+")
 _GAPS = re.compile(r"\n{3,}")
-_HIDDEN = ("script", "style", "noscript", "template", "head", "svg")
+_HIDDEN = ("title", "script", "style", "noscript", "template", "head", "svg")
 _BLOCKS = (
     "address article aside blockquote dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 "
     "header hr li main nav ol p pre section table tr ul br"

@@ -88,9 +88,10 @@ class Sanitizer:
 
 
 def sanitized(text: str, findings: Iterable[Finding], detector: str = "given") -> Sanitized:
-    """`text` with each finding replaced; of overlapping ones the first, and of those the longest, counts.
+    """`text` with each finding replaced and counted.
 
-    Where a later finding reaches beyond an earlier one, its rest goes too.
+    Of overlapping findings the first counts, then the longest, then the one that was given first; where a
+    later one reaches beyond it, the rest goes too.
 
     Raises:
         ContractError: a span outside the text or an unusable kind.
@@ -98,7 +99,7 @@ def sanitized(text: str, findings: Iterable[Finding], detector: str = "given") -
     parts: list[str] = []
     removed: Counter[str] = Counter()
     done = 0
-    for start, end, kind in sorted(findings, key=lambda f: (f.start, -f.end, f.kind)):
+    for start, end, kind in sorted(findings, key=lambda f: (f.start, -f.end)):
         if not 0 <= start < end <= len(text) or not _KIND.fullmatch(kind):
             raise ContractError(f"detector {detector}", f"found [{start}:{end}] of kind {kind[:40]!r}")
         if start >= done:

@@ -17,7 +17,7 @@ _MONTH = (
 )
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
 _YEAR = r"(?:1[89]|20)\d\d"
-_PART = r"(?:[A-ZÀ-Þ][a-zß-ÿ'’]+(?:-[A-ZÀ-Þ][a-zß-ÿ'’]+)*|[A-Z]\.)"
+_PART = r"(?:[A-ZÀ-Þ][A-Za-zÀ-ÿ'’]+(?:-[A-ZÀ-Þ][A-Za-zÀ-ÿ'’]+)*|[A-Z]\.)"
 _NAME = rf"{_PART}(?:[ \t]+(?:(?:van|von|de|der|den|la|le|di|da|bin|al)[ \t]+)*{_PART}){{0,3}}"
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Rev|Sr|Sra|Herr|Frau|Mme|Monsieur|Madame)"
 _LABEL = (

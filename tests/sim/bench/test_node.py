@@ -10,6 +10,7 @@ from sim.bench import node
 from sim.bench.result import BenchOptions
 
 
+@pytest.mark.slow
 def test_all_figures_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "SMALL", 300)
     monkeypatch.setattr(node, "LARGE", 400)
