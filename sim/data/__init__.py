@@ -1,0 +1,1 @@
+"""Public data sets and local files, made into the project's folder form."""
