@@ -96,6 +96,9 @@ def sweep(
 def table(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sweep.")],
     markdown: Annotated[bool, typer.Option("--markdown", help="One Markdown table, seeds pooled.")] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="ASR and accuracy only: attacks by defenses.")
+    ] = False,
     reference: Annotated[
         list[str] | None,
         typer.Option(metavar="DEFENSES", help="Compared with these, in the Markdown table [none,scr]."),
@@ -104,11 +107,14 @@ def table(
     """Print the table of a sweep: CSV with a row a cell, or Markdown with intervals and paired tests."""
     from sim.sweep.axes import split
     from sim.sweep.markdown import markdown as as_markdown
+    from sim.sweep.markdown import matrix
     from sim.sweep.runner import read_sweep
     from sim.sweep.table import as_csv, tidy
 
     cells = read_sweep(folder)
-    if markdown:
+    if brief:
+        sys.stdout.write(matrix(cells) + "\n")
+    elif markdown:
         sys.stdout.write(as_markdown(cells, split(reference or ["none,scr"])) + "\n")
     else:
         sys.stdout.write(as_csv([tidy(cell) for cell in cells]))

@@ -85,6 +85,34 @@ def markdown(cells: Cells, reference: Sequence[str] = ("none", "scr")) -> str:
     return "\n".join([_caption(cells), "", *lines, "", *_verdicts(pools, against)])
 
 
+def matrix(cells: Cells) -> str:
+    """ASR / accuracy of each defense (rows) under each attack (columns), in percent, seeds pooled.
+
+    Without an attack the first figure is the floor: how often the reader gives the attack's target anyway.
+
+    Raises:
+        ConfigError: no cell, or several places on an axis other than attack, defense and seed.
+    """
+    pools = pool(cells)
+    if len({one.numbers for one in pools}) != 1:
+        raise ConfigError(
+            "the brief table needs one value each of malicious, dirichlet alpha, replication, top k"
+        )
+    found = {(one.attack, one.defense): one for one in pools}
+    attacks = list(dict.fromkeys(one.attack for one in pools))
+    lines = [_row(["ASR / accuracy %", *attacks]), _row(["---", *["---:"] * len(attacks)])]
+    for defense in dict.fromkeys(one.defense for one in pools):
+        lines.append(_row([defense, *(_brief(found.get((attack, defense))) for attack in attacks)]))
+    return "\n".join(lines)
+
+
+def _brief(one: Pool | None) -> str:
+    if one is None:
+        return ""
+    names = ("attack_success" if one.attacked else "target_given", "correct")
+    return " / ".join(_rate(one, name).partition(" ")[0] for name in names)
+
+
 def pool(cells: Cells) -> list[Pool]:
     """Cells that differ in the seed alone put together; attack by attack, defenses as they first come."""
     found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}

@@ -12,7 +12,7 @@ from sim.experiment import run_experiment
 from sim.progress import Quiet
 from sim.sweep.cell import read_cell
 from sim.sweep.config import SweepConfig
-from sim.sweep.markdown import markdown, pool
+from sim.sweep.markdown import markdown, matrix, pool
 from sim.sweep.runner import plan, read_sweep, run_sweep
 from sim.sweep.table import as_parquet, tidy
 from sim.sweep.work import Group
@@ -146,6 +146,13 @@ def test_markdown_pools_seeds_and_says_what_beats_what(swept):
     assert text.count("| poisonedrag | tris |") == 1
     assert "better than `none`" in text
     assert "vs scr" not in text
+    lines = matrix(cells).splitlines()
+    assert lines[0] == "| ASR / accuracy % | none | poisonedrag |"
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| none", "| tris"]
+    assert lines[2].count(" / ") == 2
+    other[0]["place"]["top_k"] = 9
+    with pytest.raises(ConfigError, match="one value each"):
+        matrix(other)
 
 
 @pytest.mark.slow
