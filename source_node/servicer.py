@@ -87,6 +87,7 @@ def serve(
         max_concurrent=max_concurrent,
         allow_remote_insecure=allow_remote_insecure,
         client_certificates=identify is None,
-        name=desk.node.describe().source_id,
+        # a simulated source is served before it has anything to say about itself
+        name=None if tls is None else desk.node.describe().source_id,
         interceptors=interceptors,
     )
