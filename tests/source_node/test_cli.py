@@ -204,3 +204,42 @@ def test_a_policy_for_privacy_comes_from_the_config(corpus: Path, tmp_path: Path
             ask(address, "zinc")
         assert caught.value.details() == "the privacy budget is spent"
     assert (tmp_path / "store" / "privacy.sqlite").exists()
+
+
+def test_a_folder_is_cut_labelled_and_what_cannot_be_read_left_out(tmp_path: Path, capsys) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "a.txt").write_text("Copper wire conducts. " * 10)
+    (folder / "b.md").write_text("# Birds\n\nAn owl.")
+    (folder / "c.pdf").write_bytes(b"%PDF broken")
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: [{category: metal, pattern: copper}]\ndefault: other\n")
+    flags = ("--chunk-words", "12", "--chunk-overlap", "3", "--category-rules", str(rules))
+    store = tmp_path / "store"
+    assert ingest(folder, store, *flags) == 2
+    assert "c.pdf: damaged PDF" in capsys.readouterr().err
+    assert ingest(folder, store, *flags, "--skip-bad") == 0
+    told = capsys.readouterr().out
+    assert told.startswith(f"{store}: 2 documents (")
+    assert told.endswith(", 4 chunks, 1 unreadable ones left out\n")
+    found = {d.doc_id: d.category for d in DocumentStore(store).documents}
+    assert found == {f"a.txt#{k}": "metal" for k in (1, 2, 3)} | {"b.md": "other"}
+    for bad, problem in (
+        (("--chunk-overlap", "3"), "--chunk-overlap needs --chunk-words"),
+        (("--format", "word"), "unknown format 'word'"),
+        (("--chunk-words", "10", "--chunk-overlap", "9"), "overlap must be at most half"),
+    ):
+        assert ingest(folder, store, *bad) == 2
+        assert problem in capsys.readouterr().err
+
+
+def test_identifiers_do_not_leave_a_node_that_sanitizes(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"_id": "a", "text": "Dr. Miller found zinc on 2020-01-02."}\n')
+    ingest(path, tmp_path / "store")
+    capsys.readouterr()
+    flags = ("--store", tmp_path / "store", "--source-id", "clinic", "--listen", "127.0.0.1:0", "--insecure")
+    with served(*flags, "--sanitize", "patterns") as (_, address), open_channel(address) as channel:
+        message = stubs.SourceNodeStub(channel).Retrieve(to_retrieve_request(Query("zinc"), 2), timeout=60)
+    (document,) = from_retrieve_reply(message, "clinic").documents
+    assert document.text == "Dr. [NAME] found zinc on [DATE]."
