@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import grpc
@@ -11,6 +12,7 @@ import grpc
 from core.errors import ConfigError, MissingPackageError
 from core.rpc import parse_address
 
+_LOG = logging.getLogger(__name__)
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
@@ -61,6 +63,19 @@ class Metrics:
 
         return prometheus.Counter(name, meaning, registry=self.registry).inc
 
+    def totals(self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, int]]) -> None:
+        """Numbers that only grow, one for each value of `label`, read when somebody looks."""
+        from prometheus_client.core import CounterMetricFamily
+
+        class Totals:
+            def collect(self) -> Iterator[Any]:
+                family = CounterMetricFamily(name, meaning, labels=[label])
+                for value, total in read().items():
+                    family.add_metric([value], total)
+                yield family
+
+        self.registry.register(Totals())
+
     def interceptor(self) -> grpc.ServerInterceptor:
         """Counts the unary calls of a gRPC server."""
         return _Counting(self)
@@ -78,7 +93,9 @@ class Metrics:
             self._http = prometheus.start_http_server(port, host.strip("[]"), registry=self.registry)
         except OSError as error:
             raise ConfigError(f"cannot offer metrics on {address}: {error.strerror or error}") from None
-        return f"{host}:{self._http[0].server_port}"
+        at = f"{host}:{self._http[0].server_port}"
+        _LOG.info("metrics at %s", at)
+        return at
 
     def close(self) -> None:
         """Stop offering them; idempotent."""
