@@ -8,15 +8,18 @@ similar they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.embedding.base import Embedder
+from core.records import Document
 from core.seeding import generator
 from gnn.relations.align import align
+from gnn.relations.documents import pair_context
 from gnn.relations.scorer import AGREE, CONFLICT, NEUTRAL
 from gnn.round import document_sentences
 from sim.attacks.reword import reword
@@ -43,11 +46,24 @@ class LabelledPairs:
 
 
 @dataclass(frozen=True)
-class _Version:
-    """One telling of a document: sentences as told, and the fact key behind each of them."""
+class _Told:
+    """A sentence as told: `key` its place in the document, or -1 where another wording tells the facts.
 
-    told: list[str]
-    facts: list[tuple[int, int, str]]
+    `said` is its text before any rewording, `facts` are the numbers of the facts that it tells (None:
+    nobody knows), `altered` says that it was tampered with, and `lost` which of its facts no longer have
+    their value.
+    """
+
+    text: str
+    document: int
+    key: int
+    said: str
+    facts: frozenset[int] | None = None
+    altered: bool = False
+    lost: frozenset[int] = frozenset()
+
+
+_Version = list[_Told]
 
 
 def labelled_pairs(
@@ -68,16 +84,16 @@ def labelled_pairs(
             for v in range(_VERSIONS):
                 source = others[v % len(others)]
                 altered = v == 1 or (v == 2 and rng.random() < 0.5)
-                made = _version(texts[source], int(i), source != int(i), altered, view, rng)
+                made = _version(corpus.documents[source], int(i), source != int(i), altered, view, rng)
                 if made is not None:
                     versions.append(made)
-        told = {version.facts[0][0] for version in versions}
+        told = {version[0].document for version in versions}
         known = {j for i in told for j in groups.get(i, [i])}
         near = [int(i) for i in row[:12] if int(i) not in known][:_NEAR_MISSES]
         for i in near:
             sentences = document_sentences(texts[i])[:_MOST_SENTENCES]
             if sentences:
-                versions.append(_Version(sentences, [(i, k, s) for k, s in enumerate(sentences)]))
+                versions.append([_Told(s, i, k, s) for k, s in enumerate(sentences)])
         if len(versions) > 1:
             yield _pairs(versions, embedder)
 
@@ -105,48 +121,69 @@ def _spread(
 
 
 def _version(
-    text: str, document: int, other_wording: bool, altered: bool, view: CorpusView, rng: np.random.Generator
+    source: Document,
+    document: int,
+    other_wording: bool,
+    altered: bool,
+    view: CorpusView,
+    rng: np.random.Generator,
 ) -> _Version | None:
-    """A telling of `text`; None where an edit moved the sentence boundaries."""
-    original = document_sentences(text)[:_MOST_SENTENCES]
+    """A telling of the text of `source`; None where an edit moved the sentence boundaries."""
+    world = view.world
+    values = None if world is None else world.values(source.doc_id)
+    original = document_sentences(source.text)[:_MOST_SENTENCES]
     joined = " ".join(original)
     base = document_sentences(joined)
     told = base
     if altered:
-        told = document_sentences(tamper(joined, view.domain, rng, view.lexicon))
+        if world is not None and rng.random() < 0.5:
+            told = document_sentences(world.falsify(source.doc_id, joined, rng))
+        else:
+            told = document_sentences(tamper(joined, view.domain, rng, view.lexicon))
         if len(told) != len(base):
             return None
-    facts = [
-        # wordings of one group tell the same facts in another order: matched by alignment alone
-        (document, -1 if other_wording else i, sentence if not other_wording else "")
-        for i, sentence in enumerate(told)
-    ]
-    if other_wording:
-        facts = [(document, -1, "altered" if told[i] != base[i] else "") for i in range(len(told))]
+    version = []
+    for i, (before, after) in enumerate(zip(base, told, strict=True)):
+        facts = None if values is None else _facts_in(before, values)
+        lost = frozenset() if facts is None or values is None else facts - _facts_in(after, values)
+        version.append(
+            _Told(after, document, -1 if other_wording else i, after, facts, before != after, lost)
+        )
     if rng.random() < 0.6:
-        told = [reword(sentence, int(rng.integers(2**62))) for sentence in told]
-    return _Version(told, facts)
+        version = [replace(one, text=reword(one.text, int(rng.integers(2**62)))) for one in version]
+    return version
+
+
+def _facts_in(sentence: str, values: Sequence[tuple[str, ...]]) -> frozenset[int]:
+    """Numbers of the facts whose value stands in `sentence` in one of its forms."""
+    folded = sentence.casefold()
+    return frozenset(
+        k
+        for k, forms in enumerate(values)
+        if any(re.search(rf"(?<!\w){re.escape(form.casefold())}(?!\w)", folded) for form in forms)
+    )
 
 
 def _pairs(versions: list[_Version], embedder: Embedder) -> LabelledPairs:
-    flat = [sentence for version in versions for sentence in version.told]
-    facts = [fact for version in versions for fact in version.facts]
-    document_of = np.repeat(np.arange(len(versions)), [len(v.told) for v in versions])
+    told = [one for version in versions for one in version]
+    flat = [one.text for one in told]
+    document_of = np.repeat(np.arange(len(versions)), [len(version) for version in versions])
     vectors = embedder.embed(flat)
-    whole = embedder.embed([" ".join(version.told) for version in versions])
+    own = [[one.text for one in version] for version in versions]
+    whole = embedder.embed([" ".join(sentences) for sentences in own])
     cosine = whole @ whole.T
     allowed = ~np.eye(len(versions), dtype=bool)
     found = align(vectors, document_of, allowed)
     labels = np.array(
         [
-            _label(facts[a], facts[b], bool(mutual), float(cosine))
+            _label(told[a], told[b], bool(mutual), float(cosine))
             for a, b, mutual, cosine in zip(found.left, found.right, found.mutual, found.cosine, strict=True)
         ],
         dtype=np.int64,
     )
     keep = labels >= 0
     i, j = document_of[found.left], document_of[found.right]
-    context = np.column_stack([found.cosine, found.mutual, cosine[i, j]]).astype(np.float32)
+    context = pair_context(found, i, j, cosine, own)
     return LabelledPairs(
         [flat[k] for k in found.left[keep]],
         [flat[k] for k in found.right[keep]],
@@ -155,16 +192,27 @@ def _pairs(versions: list[_Version], embedder: Embedder) -> LabelledPairs:
     )
 
 
-def _label(a: tuple[int, int, str], b: tuple[int, int, str], mutual: bool, cosine: float) -> int:
+def _label(a: _Told, b: _Told, mutual: bool, cosine: float) -> int:
     """Relation of two tellings; -1 where it is not known."""
-    if a[0] != b[0]:
+    if a.document != b.document:
         return NEUTRAL if cosine < _SAME else -1
-    if a[1] == -1 or b[1] == -1:
-        # independent wordings: only mutual best matches are taken to speak of the same fact
-        if not mutual:
-            return -1
-        altered = (a[2] == "altered") + (b[2] == "altered")
-        return AGREE if altered == 0 else (CONFLICT if altered == 1 else -1)
-    if a[1] != b[1]:
-        return NEUTRAL
-    return AGREE if a[2] == b[2] else CONFLICT
+    if a.key != -1 and b.key != -1:  # copies of one wording
+        if a.key != b.key:
+            return NEUTRAL
+        return AGREE if a.said == b.said else CONFLICT
+    if a.facts is not None and b.facts is not None:
+        common = a.facts & b.facts
+        if not common:
+            return NEUTRAL if a.facts or b.facts else -1
+        if not (a.altered or b.altered):
+            return AGREE
+        if common & (a.lost ^ b.lost):
+            return CONFLICT
+        # an edit that left the values is a negation; of a sentence with several facts nobody knows which
+        alone = len(a.facts) == len(b.facts) == 1
+        return CONFLICT if alone and a.altered != b.altered else -1
+    # independent wordings of unknown facts: only mutual best matches are taken to speak of the same one
+    if not mutual:
+        return -1
+    changed = a.altered + b.altered
+    return AGREE if changed == 0 else (CONFLICT if changed == 1 else -1)

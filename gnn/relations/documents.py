@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gnn.relations.align import align
+from gnn.relations.align import Alignment, align
 from gnn.relations.scorer import AGREE, CONFLICT, RelationScorer
+from gnn.relations.subjects import subject_features
 
 WEAK = 0.2  # a relation weaker than this is noise
 ALL_PAIRS = 100  # documents up to which every pair is compared
@@ -82,8 +84,10 @@ def relate(
     if len(found.left):
         flat = [sentence for document in sentences for sentence in document]
         i, j = document_of[found.left], document_of[found.right]
-        context = np.column_stack([found.cosine, found.mutual, cosine[i, j]]).astype(np.float32)
-        left, right = ([flat[k] for k in side.tolist()] for side in (found.left, found.right))
+        context = pair_context(found, i, j, cosine, sentences)
+        keep = related(context)
+        i, j, context = i[keep], j[keep], context[keep]
+        left, right = ([flat[k] for k in side[keep].tolist()] for side in (found.left, found.right))
         p = scorer.score(left, right, context)
         pair, place, count = np.unique(i * n + j, return_inverse=True, return_counts=True)
         most = np.zeros((2, len(pair)), dtype=np.float32)  # of each pair of documents: agreement, conflict
@@ -94,6 +98,27 @@ def relate(
         for a, b in ((pair // n, pair % n), (pair % n, pair // n)):
             agree[a, b], conflict[a, b], aligned[a, b] = *most, count
     return DocumentRelations(agree, conflict, cosine, aligned)
+
+
+def pair_context(
+    found: Alignment,
+    i: NDArray[np.int64],
+    j: NDArray[np.int64],
+    cosine: NDArray[np.float32],
+    sentences: Sequence[Sequence[str]],
+) -> NDArray[np.float32]:
+    """(p, len(CONTEXT_FEATURES)) of aligned sentences of documents `i` and `j` (p,), `cosine` (n, n)."""
+    about = subject_features(sentences, i, j)
+    return np.column_stack([found.cosine, found.mutual, cosine[i, j], about]).astype(np.float32)
+
+
+def related(context: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """(p,) whether two documents may speak of the same thing: not if their subjects have nothing in common.
+
+    Stock phrases ("further studies are needed") would else make unrelated documents agree.
+    """
+    shared, mentioned, known = context[:, -3:].T
+    return (known == 0) | (shared > 0) | (mentioned > 0)
 
 
 def nearest_of_each_source(

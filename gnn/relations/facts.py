@@ -10,7 +10,7 @@ from typing import NamedTuple
 from core.text import stop_words
 from gnn.relations.lexicon import ANTONYMS, DOWN, MONTHS, NEGATIONS, NUMBER_WORDS, ORDER, SCALES, UNITS, UP
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|[%$€£]", re.UNICODE
 )
 _CURRENCIES = "$€£"
@@ -95,7 +95,7 @@ def _word(token: str) -> _Word:
 
 def sentence_facts(text: str) -> SentenceFacts:
     """The facts of one sentence; pure, so callers cache it by content."""
-    tokens = _TOKEN.findall(text)
+    tokens = TOKEN.findall(text)
     stems: set[str] = set()
     entities: set[str] = set()
     numbers: set[tuple[float, str]] = set()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnn.relations.facts import SentenceFacts
+from gnn.relations.subjects import FEATURES as SUBJECT_FEATURES
 
 FEATURES = (
     "stem_containment", "stem_containment_max", "stem_jaccard",
@@ -17,7 +18,7 @@ FEATURES = (
     "marker_differs", "sign_product", "sign_differs", "unmatched_min", "unmatched_max", "unmatched_even",
     "length_min", "length_ratio", "same_text", "replacement",
 )  # fmt: skip
-CONTEXT_FEATURES = ("cosine", "mutual", "document_cosine")
+CONTEXT_FEATURES = ("cosine", "mutual", "document_cosine", *SUBJECT_FEATURES)
 N_FEATURES = len(FEATURES) + len(CONTEXT_FEATURES)
 
 

@@ -28,7 +28,8 @@ class RelationScorer(Protocol):
     ) -> NDArray[np.float32]:
         """(p, 3) probabilities neutral, agree, conflict.
 
-        `context` is (p, 3): sentence cosine, mutual best match (0/1), cosine of the documents.
+        `context` is (p, len(CONTEXT_FEATURES)): sentence cosine, mutual best match (0/1), cosine of the
+        documents, and how far their subjects are the same (`gnn.relations.subjects`).
         """
         ...
 

@@ -23,3 +23,12 @@ class AdversarialTampering(BaseAttack):
 
     def tamper(self, text: str, domain: str, rng: np.random.Generator) -> str:
         return tamper(text, domain, rng, self.context.view.lexicon, self.context.options.edits)
+
+    def tamper_document(self, doc_id: str, text: str, domain: str, rng: np.random.Generator) -> str:
+        """Other values for its facts where the corpus knows them, so that liars tell one story."""
+        world = self.context.view.world
+        if world is not None:
+            altered = world.falsify(doc_id, text, rng, self.context.options.edits)
+            if altered != text:
+                return altered
+        return self.tamper(text, domain, rng)

@@ -102,6 +102,10 @@ class BaseAttack:
     def tamper(self, text: str, domain: str, rng: np.random.Generator) -> str:
         return text
 
+    def tamper_document(self, doc_id: str, text: str, domain: str, rng: np.random.Generator) -> str:
+        """The altered text of a document; by default its identity does not matter."""
+        return self.tamper(text, domain, rng)
+
 
 def open_attack(name: str, context: AttackContext) -> Attack:
     """The attack called `name`.

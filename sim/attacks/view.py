@@ -10,7 +10,7 @@ from statistics import median
 from core.text import sentences, words
 from sim.attacks.answers import AnswerIndex
 from sim.attacks.lexicon import Lexicon, build_lexicon
-from sim.corpora.records import Corpus
+from sim.corpora.records import Corpus, FactWorld
 
 _SAMPLE = 3000  # documents looked at: enough for the statistics, bounded at a million documents
 _MEDICAL = re.compile(
@@ -29,7 +29,8 @@ _FINANCE = re.compile(
 class CorpusView:
     """`domain` is general, medical or finance; `median_words` the median document length in words.
 
-    `runs` are runs of consecutive sentences of single documents, for padding.
+    `runs` are runs of consecutive sentences of single documents, for padding; `world` knows the facts
+    behind the documents, where these were made from facts.
     """
 
     name: str
@@ -38,6 +39,7 @@ class CorpusView:
     runs: tuple[tuple[str, ...], ...]
     lexicon: Lexicon
     answers: AnswerIndex
+    world: FactWorld | None = None
 
     def for_source(self) -> CorpusView:
         """What tampering at a source needs: everything but the padding and the answers."""
@@ -57,6 +59,7 @@ def view_of(corpus: Corpus) -> CorpusView:
         runs=runs,
         lexicon=build_lexicon(sample),
         answers=AnswerIndex(tuple(corpus.questions)),
+        world=corpus.world,
     )
 
 

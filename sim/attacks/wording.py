@@ -50,7 +50,13 @@ class Wording:
         if self._attack is None or orders.view is None:
             return text
         whose = () if orders.options.collude else (orders.source_id,)
-        rng = generator(orders.seed, "tamper", *whose, doc_id)
+        world = orders.view.world
+        group = None if world is None else world.group_of(doc_id)
+        # documents that tell the same facts are altered alike: liars who agree on a story agree on facts
+        rng = generator(orders.seed, "tamper", *whose, doc_id if group is None else group)
         if rng.random() >= orders.options.edit_rate:
             return text
-        return self._attack.tamper(text, orders.view.domain, rng)
+        by_document = getattr(self._attack, "tamper_document", None)
+        if by_document is None:  # a plug-in that does not build on BaseAttack
+            return self._attack.tamper(text, orders.view.domain, rng)
+        return str(by_document(doc_id, text, orders.view.domain, rng))

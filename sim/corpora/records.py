@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
 
 from core.records import Document
 
@@ -26,13 +29,30 @@ class Poison:
     texts: tuple[str, ...]
 
 
+class FactWorld(Protocol):
+    """Facts behind documents; small enough to travel to a source."""
+
+    def group_of(self, doc_id: str) -> int | None:
+        """Which group of facts a document tells."""
+        ...
+
+    def values(self, doc_id: str) -> tuple[tuple[str, ...], ...]:
+        """The ways to write the value of each fact of its group."""
+        ...
+
+    def falsify(self, doc_id: str, text: str, rng: np.random.Generator, facts: int | None = None) -> str:
+        """`text` with other values for some facts, the same ones in every telling for equal draws."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Corpus:
     """A data set in memory; equal only to itself, so that what is derived from it can be memoised.
 
     `qrels` maps a query id to the ids of its relevant documents. `groups` gives for each document the
     number of the fact group that it tells (documents of one group are independent wordings of the same
-    facts), None where documents are unrelated. `notes` says in one line each what of the files was left
+    facts), None where documents are unrelated; `world` knows these facts, where the documents were made from
+    them. `notes` says in one line each what of the files was left
     out and why.
     """
 
@@ -43,6 +63,7 @@ class Corpus:
     poisons: dict[str, Poison] = field(default_factory=dict)
     synthetic: bool = False
     groups: Sequence[int] | None = None
+    world: FactWorld | None = None
     notes: tuple[str, ...] = ()
 
     def texts(self) -> dict[str, str]:

@@ -7,9 +7,12 @@ follows from a seed; documents are streamed, groups are made one by one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from random import Random
+
+import numpy as np
 
 from core.errors import ConfigError
 from core.records import Document
@@ -24,13 +27,14 @@ from sim.corpora.synthetic.names import Names
 from sim.corpora.synthetic.passages import Fact, Group, claim, tell
 from sim.corpora.synthetic.people import PERSON
 from sim.corpora.synthetic.places import TOWN
-from sim.corpora.synthetic.values import other
+from sim.corpora.synthetic.values import Value, other
 
 KINDS: tuple[Kind, ...] = (TOWN, PERSON, COMPANY, DRUG, BOOK, STRUCTURE)
 DEFAULT_DOCUMENTS = 1000
 MAX_DOCUMENTS = 10_000_000
 _QUESTIONS = 1000
 _CORE = 4
+_ID = re.compile(r"w(\d{7,})-\d{2,}")
 _POISONS = 5
 _SUPPORTS = (
     "Two independent archives agree on this.",
@@ -79,6 +83,41 @@ class SyntheticWorld:
                 text = tell(group, wording, orders, self._random("telling", number, wording))
                 yield Document(f"w{number:07d}-{wording:02d}", text, group.name, group.kind.category)
 
+    def __reduce__(self) -> tuple[type[SyntheticWorld], tuple[int, int, int]]:
+        return SyntheticWorld, (self.n_documents, self.seed, self.wordings)
+
+    def group_of(self, doc_id: str) -> int | None:
+        """The number of the group that a document tells, None where it is not of this world."""
+        found = _ID.fullmatch(doc_id)
+        return int(found[1]) if found is not None and int(found[1]) < self.n_groups else None
+
+    def values(self, doc_id: str) -> tuple[tuple[str, ...], ...]:
+        """The ways to write the value of each fact of the document's group; empty for a foreign document."""
+        number = self.group_of(doc_id)
+        if number is None:
+            return ()
+        group = self.group(number)
+        return tuple(fact.value.forms for fact in (*group.core, *group.spare))
+
+    def falsify(self, doc_id: str, text: str, rng: np.random.Generator, facts: int | None = None) -> str:
+        """`text` with other values for `facts` facts of its group (None: half of them).
+
+        Equal draws alter the same facts in the same way in every telling of the group. At least one of
+        the facts is told in all of them.
+        """
+        number = self.group_of(doc_id)
+        if number is None:
+            return text
+        group = self.group(number)
+        draws = Random(int(rng.integers(2**62)))
+        wanted = facts if facts is not None else (len(group.core) + len(group.spare) + 1) // 2
+        first = draws.randrange(len(group.core))
+        others = [fact for i, fact in enumerate((*group.core, *group.spare)) if i != first]
+        for fact in [group.core[first], *draws.sample(others, min(len(others), max(0, wanted - 1)))]:
+            wrong = other(fact.relation.draw, fact.value, draws, self._names)
+            text = _put(text, fact.value, wrong)
+        return text
+
     def questions(self, limit: int = _QUESTIONS) -> Iterator[tuple[Question, Poison, set[str]]]:
         """(question, poison, ids of the documents that answer it), at most `limit`, one a group."""
         count = min(limit, self.n_groups)
@@ -112,6 +151,18 @@ class SyntheticWorld:
         return Random(derive_seed(self.seed, *path))
 
 
+def _put(text: str, value: Value, wrong: Value) -> str:
+    """`text` with `wrong` in place of `value`, written in the same way where there is one."""
+    for i, form in enumerate(value.forms):
+        found = re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text, re.IGNORECASE)
+        if found is not None:
+            told = wrong.forms[min(i, len(wrong.forms) - 1)]
+            if found[0][0].isupper() and not form[0].isupper():
+                told = told[0].upper() + told[1:]
+            return f"{text[: found.start()]}{told}{text[found.end() :]}"
+    return text
+
+
 def build_world(n_documents: int | None = None, seed: int = 0, wordings: int = 3) -> Corpus:
     """The world as a data set in memory, its name beginning with `synthetic`."""
     size = DEFAULT_DOCUMENTS if n_documents is None else n_documents
@@ -125,4 +176,5 @@ def build_world(n_documents: int | None = None, seed: int = 0, wordings: int = 3
         poisons={question.query_id: poison for question, poison, _ in asked},
         synthetic=True,
         groups=[i // wordings for i in range(size)],
+        world=world,
     )

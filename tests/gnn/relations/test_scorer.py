@@ -16,7 +16,7 @@ from gnn.relations.scorer import (
 )
 from tests.gnn.parts import FALSE, OTHER, TRUE, relation_network
 
-CONTEXT = np.array([[0.9, 1.0, 0.9]] * 3, np.float32)
+CONTEXT = np.array([[0.9, 1.0, 0.9, 1.0, 1.0, 1.0]] * 3, np.float32)
 
 
 def test_network_by_hand() -> None:
@@ -49,7 +49,7 @@ def test_the_default_scorer_is_a_relation_scorer_and_symmetric() -> None:
     assert found.argmax(axis=1).tolist() == [AGREE, CONFLICT, NEUTRAL]
     assert np.array_equal(found, scorer.score(right, left, CONTEXT))
     assert found.sum(axis=1) == pytest.approx([1, 1, 1])
-    assert scorer.score([], [], np.zeros((0, 3), np.float32)).shape == (0, 3)
+    assert scorer.score([], [], CONTEXT[:0]).shape == (0, 3)
 
 
 def test_cached_pairs_give_the_same_and_a_full_cache_starts_anew() -> None:

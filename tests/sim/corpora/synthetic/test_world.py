@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,3 +86,26 @@ def test_sizes_out_of_range() -> None:
         build_world(0)
     with pytest.raises(ConfigError, match="wordings of a fact, not 0"):
         build_world(10, wordings=0)
+
+
+def test_falsified_tellings_of_a_group_tell_one_other_story() -> None:
+    corpus = build_world(90, seed=2, wordings=3)
+    world = pickle.loads(pickle.dumps(corpus.world))
+    for number in range(0, 30, 7):
+        telling = corpus.documents[3 * number : 3 * number + 3]
+        altered = [world.falsify(d.doc_id, d.text, np.random.default_rng(5)) for d in telling]
+        assert all(new != d.text for new, d in zip(altered, telling, strict=True))
+        values = world.values(telling[0].doc_id)
+        lost = [
+            {
+                k
+                for k, forms in enumerate(values)
+                if any(f in d.text for f in forms) and not any(f in new for f in forms)
+            }
+            for new, d in zip(altered, telling, strict=True)
+        ]
+        assert set.intersection(*lost)  # at least one core fact changed in all of them
+    assert world.group_of("w0000003-01") == 3
+    assert world.group_of("elsewhere") is None
+    assert world.values("elsewhere") == ()
+    assert world.falsify("elsewhere", "a text", np.random.default_rng(0)) == "a text"

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnn.relations.subjects import FEATURES, document_subject, subject_features
+
+TOWN = ["Arden was founded in 1512.", "It lies on a river.", "Guides like Arden."]
+SAME = ["The oldest houses of Arden date from 1512.", "Barges still stop at Arden."]
+LONGER = ["Arden Parva was founded in 1730.", "Few visit Arden Parva."]
+OTHER = ["Velm was founded in 1730.", "Its neighbour is Arden.", "Velm has a mill."]
+NOBODY = ["it was founded in 1512.", "there is a mill."]
+
+
+def features(*documents: list[str]) -> np.ndarray:
+    return subject_features(documents, np.array([0]), np.array([1]))[0]
+
+
+def test_the_subject_is_what_a_document_repeats():
+    assert document_subject(tuple(TOWN)).names == {"arden"}
+    assert document_subject(tuple(LONGER)).names == {"arden", "parva"}
+    assert document_subject(tuple(OTHER)).names == {"velm"}
+    assert document_subject(tuple(NOBODY)).names == frozenset()
+    assert document_subject(("Arden was studied.", "The mill is old.")).names == {"arden"}
+    assert "mill" in document_subject(tuple(NOBODY)).words
+
+
+def test_without_repetition_the_first_name_inside_a_sentence_counts():
+    assert document_subject(("Guides praise Arden.", "Then they go to Velm.")).names == {"arden"}
+
+
+def test_a_word_that_is_also_written_small_is_no_name():
+    assert document_subject(("Mills grind.", "Mills stop.", "The mills of old.")).names == frozenset()
+    assert document_subject(("The mills of Arden.", "Mills stop.", "Mills grind.")).names == {"arden"}
+
+
+def test_possessives_are_the_same_name():
+    assert document_subject(("Arden's mill is old.", "Nobody knows Arden.")).names == {"arden"}
+
+
+def test_pairs():
+    np.testing.assert_allclose(features(TOWN, SAME), [1, 1, 1])
+    np.testing.assert_allclose(features(TOWN, LONGER), [0.5, 0.75, 1])
+    np.testing.assert_allclose(features(TOWN, OTHER), [0, 0.5, 1])
+    np.testing.assert_allclose(features(TOWN, NOBODY), [0, 0, 0])
+    assert subject_features([TOWN], np.array([], int), np.array([], int)).shape == (0, len(FEATURES))
+
+
+@given(st.lists(st.lists(st.text(max_size=30), max_size=4), min_size=2, max_size=4))
+def test_any_documents_give_symmetric_features_between_0_and_1(documents):
+    n = len(documents)
+    left, right = (index.ravel() for index in np.mgrid[:n, :n])
+    found = subject_features(documents, left, right).reshape(n, n, -1)
+    assert ((found >= 0) & (found <= 1)).all()
+    np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
