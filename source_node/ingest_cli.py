@@ -1,4 +1,4 @@
-"""`scr source ingest`, `withdraw` and `reindex`: what an institution does to its own store."""
+"""`scr source ingest`, `withdraw`, `reindex` and `attach`: what an institution does to its own store."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ WITHDRAW_EXAMPLES = """Examples:
 
   scr source withdraw --store store report-17 letters/smith.pdf
 """
+ATTACH_EXAMPLES = """Examples:
+
+  scr source attach --store store --backend qdrant --embedder minilm --option url=http://127.0.0.1:6333 --option collection=reports
+"""  # noqa: E501 - a command line that can be copied
 REINDEX_EXAMPLES = """Examples:
 
   scr source reindex --store store --embedder sentence-transformer:./model
@@ -161,8 +165,32 @@ def reindex_command(
     typer.echo(f"{store}: {manifest.n_documents} vectors of {manifest.identity}")
 
 
+def attach_command(
+    store: Annotated[Path, typer.Option("--store", metavar="DIR", help="A new folder.")],
+    backend: Annotated[str, typer.Option(metavar="NAME", help="The kind of the collection: qdrant.")],
+    embedder: Annotated[str, typer.Option(metavar="NAME", help="What made the collection's vectors.")],
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Of the collection: url, collection, …")
+    ] = None,
+    seed: _Seed = None,
+) -> None:
+    """Make a store whose documents and vectors stay in an existing collection; nothing is written there."""
+    from core.embedding import open_embedder
+    from source_node.attach import attach
+
+    options: dict[str, str] = {}
+    for pair in option or []:
+        key, found, value = pair.partition("=")
+        if not found:
+            raise ConfigError(f"--option {pair}: must be KEY=VALUE")
+        options[key] = value
+    manifest = attach(store, backend, options, open_embedder(embedder, memory_only=True).inner, embedder)
+    typer.echo(f"{store}: {manifest.n_documents} documents in a {backend} collection")
+
+
 def add_commands(app: typer.Typer) -> None:
     """Give `app` these commands."""
     app.command("ingest", epilog=INGEST_EXAMPLES)(ingest_command)
     app.command("withdraw", epilog=WITHDRAW_EXAMPLES)(withdraw_command)
+    app.command("attach", epilog=ATTACH_EXAMPLES)(attach_command)
     app.command("reindex", epilog=REINDEX_EXAMPLES)(reindex_command)

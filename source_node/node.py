@@ -21,7 +21,7 @@ from source_node.retrievers.base import Hit, Retriever, Scoring
 
 if TYPE_CHECKING:
     from source_node.sanitize.base import Sanitizer
-    from source_node.store import DocumentStore
+    from source_node.store import Manifest
 
 MAX_TOP_K = 50
 _QUESTIONS_KEPT = 4_096  # vectors of questions kept in memory
@@ -63,7 +63,8 @@ class SourceNode:
         self.documents = documents
         self.retriever_name = retriever
         self.max_top_k = bounds.count_asked(max_top_k)
-        factory = RETRIEVERS.get(retriever)
+        # a collection elsewhere brings its own retrieval
+        factory = getattr(documents, "retriever", None) or RETRIEVERS.get(retriever)
         self._embedder = embedder if getattr(factory, "uses_vectors", True) else None
         self._privacy = privacy
         self.sanitizer = sanitizer
@@ -94,12 +95,30 @@ class SourceNode:
             StoreError: no usable store, or vectors of another embedder.
             ConfigError: a retriever that needs vectors over a store without.
         """
-        from source_node.store import DocumentStore
+        from source_node.store import DocumentStore, read_manifest
 
+        manifest = read_manifest(Path(store_dir))
+        if manifest is not None and manifest.backend is not None:
+            from source_node.backends import BACKENDS
+
+            if retriever != DEFAULT_RETRIEVER or retriever_options:
+                raise ConfigError(
+                    f"{store_dir}: an attached collection has its own retrieval; name no retriever"
+                )
+            collection = BACKENDS.get(manifest.backend.kind)(**manifest.backend.options)
+            return cls(
+                source_id,
+                collection,
+                None,
+                _embedder_of(Path(store_dir), manifest, embedder),
+                max_top_k=max_top_k,
+                privacy=privacy,
+                sanitizer=sanitizer,
+            )
         store = DocumentStore(store_dir)
         try:
             uses_vectors = getattr(RETRIEVERS.get(retriever), "uses_vectors", True)
-            opened = _store_embedder(store, embedder) if uses_vectors else None
+            opened = _embedder_of(store.folder, store.manifest, embedder) if uses_vectors else None
             return cls(
                 source_id,
                 store.documents,
@@ -255,20 +274,20 @@ class SourceNode:
         return text if self.sanitizer is None else self.sanitizer.clean(text)
 
 
-def _store_embedder(store: DocumentStore, embedder: Embedder | str | None) -> Embedder:
+def _embedder_of(folder: Path, manifest: Manifest, embedder: Embedder | str | None) -> Embedder:
     """The embedder of the store's vectors; one opened here keeps questions in memory, none on disk."""
     from core.embedding import DEFAULT_EMBEDDER, open_embedder
     from core.embedding.cache import CachedEmbedder
 
-    made_with = store.manifest.identity
+    made_with = manifest.identity
     if made_with is None:
         raise ConfigError(
-            f"{store.folder} was ingested without an embedder: use --retriever bm25, or ingest with one"
+            f"{folder} was ingested without an embedder: use --retriever bm25, or ingest with one"
         )
     if embedder is None or isinstance(embedder, str):
-        name = embedder or store.manifest.embedder or DEFAULT_EMBEDDER
+        name = embedder or manifest.embedder or DEFAULT_EMBEDDER
         opened = open_embedder(name, memory_only=True)
         embedder = CachedEmbedder(opened.inner, memory=_QUESTIONS_KEPT)
     if embedder.identity != made_with:
-        raise StoreError(f"{store.folder}: its vectors are from {made_with}, not {embedder.identity}")
+        raise StoreError(f"{folder}: its vectors are from {made_with}, not {embedder.identity}")
     return embedder

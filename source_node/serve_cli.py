@@ -202,6 +202,9 @@ def _metrics(settings: ServeConfig, node: LiveNode, stack: ExitStack) -> Metrics
 
     metrics = Metrics()
     metrics.gauge("scr_documents", "Documents that the node holds.", lambda: node.describe().n_documents)
+    if (sanitizer := node.sanitizer) is not None:
+        meaning = "Identifiers taken out of what left, by kind."
+        metrics.totals("scr_identifiers_removed", meaning, "kind", lambda: sanitizer.counts)
     stack.callback(metrics.close)
     metrics.serve(settings.metrics)
     return metrics

@@ -19,7 +19,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ VISIBLE = "added <= ? AND (removed IS NULL OR removed > ?)"
 class Backend(StrictModel):
     """A collection elsewhere that holds the documents and their vectors; `options` are its kind's own."""
 
-    kind: Literal["qdrant", "pgvector"]
+    kind: str
     options: dict[str, Any]
 
 

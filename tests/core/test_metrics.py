@@ -80,3 +80,12 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with pytest.raises(MissingPackageError, match=r"securecollarag\[node\]"):
         Metrics()
+
+
+def test_totals_are_read_when_somebody_looks(metrics: Metrics) -> None:
+    counts = {"name": 1}
+    metrics.totals("scr_removed", "What went.", "kind", lambda: counts)
+    address = metrics.serve("127.0.0.1:0")
+    counts["date"] = 3
+    assert 'scr_removed_total{kind="name"} 1.0' in page(address)
+    assert 'scr_removed_total{kind="date"} 3.0' in page(address)

@@ -1,0 +1,12 @@
+"""Collections elsewhere that hold an institution's documents and vectors, by kind."""
+
+from __future__ import annotations
+
+from core.registry import Registry
+
+BACKENDS = Registry(
+    "backend",
+    "securecollarag.backends",
+    {"qdrant": "source_node.backends.qdrant:QdrantCollection"},
+    extra="backends",
+)
