@@ -39,10 +39,13 @@ check: setup ## lint, format, types, import floors, fresh protos
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tests/architecture/regenerate_protos.py --check
 
+docs: setup ## the documentation site, warnings as errors, into out/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict -d $(abspath $(OUT))/site
+
 protos: setup ## regenerate the code of protos/
 	$(BIN)/python tests/architecture/regenerate_protos.py
 
 clean: ## remove the virtual environment and the outputs
 	rm -rf $(VENV) $(OUT)
 
-.PHONY: help setup run test faults check protos clean
+.PHONY: help setup run test faults check protos clean docs
