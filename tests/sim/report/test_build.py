@@ -67,6 +67,7 @@ def test_a_sweep_becomes_a_page_of_its_cells(tmp_path):
     assert len(data["rows"]) == 4
 
 
+@pytest.mark.slow
 def test_figures_for_a_paper(tmp_path):
     run = write_run(tmp_path / "run", n=4, trials=2)
     names = write_figures(run, tmp_path / "figures", ("svg",), projection=False)
