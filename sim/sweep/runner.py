@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from aggregator.stages import VERIFIERS
 from core.config import dump
 from core.errors import ConfigError, ScrError, StoreError
 from core.paths import cache_dir, write_atomic
@@ -66,9 +67,11 @@ def plan(config: SweepConfig, progress: Progress) -> list[Cell]:
             checked.add(key)
             check_names(settings)
             try_stages(settings)
-        weights = f"{corpus_key(settings)}/{settings.checkpoint}/{bool(settings.stage_names)}"
+        verifies = bool(VERIFIERS & set(settings.stage_names))
+        weights = f"{corpus_key(settings)}/{settings.checkpoint}/{verifies}"
         if weights not in known:
-            known[weights] = digests(settings)
+            found = digests(settings)
+            known[weights] = found if verifies else {"data": found["data"]}  # others read no weights
         cells.append(Cell(place, settings, known[weights], config.timed))
     keys = [cell.key for cell in cells]
     for cell in cells:
