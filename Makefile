@@ -30,7 +30,7 @@ test: setup ## the default test suite
 	$(BIN)/python -m pytest -q
 
 faults: setup ## over 1,000 random faults in real processes: up to half an hour, as root
-	$(BIN)/python -m pytest -q -m faults tests/faults tests/netns tests/source_node/test_accountant.py
+	$(BIN)/python -m pytest -q -m 'faults or netns' tests/faults tests/netns tests/source_node
 
 check: setup ## lint, format, types, import floors, fresh protos
 	$(BIN)/ruff check .

@@ -279,11 +279,11 @@ def _drained(link: socket.socket) -> bytes:
     return received
 
 
-def test_two_thousand_malformed_messages_and_frames(tmp_path: Path) -> None:
-    _bombard(tmp_path, 1_960, 40, seed=1)
+def test_hundreds_of_malformed_messages_and_frames(tmp_path: Path) -> None:
+    _bombard(tmp_path, 480, 20, seed=1)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(1_800)
+@pytest.mark.faults
+@pytest.mark.timeout(5_400)
 def test_a_hundred_thousand_malformed_messages_and_frames(tmp_path: Path) -> None:
     _bombard(tmp_path, 99_000, 1_000, seed=int(os.environ.get("SCR_FUZZ_SEED", "2")))
