@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,8 @@ from sim.report.numbers import LABELS
 from sim.round_record import ReturnedDocument, RoundRecord
 
 MOST_ROUNDS = 2_000
-MOST_TEXT = 20_000_000  # characters of all texts together; beyond, each is cut
+MOST_TEXT = 3_500_000  # bytes of all texts together once they are compressed; beyond, long ones are cut
+_SHORTEST = 120  # characters to which a text is cut at most
 
 
 def explorer(data: RunData) -> dict[str, Any]:
@@ -38,10 +40,7 @@ class _Explorer:
     def pack(self) -> dict[str, Any]:
         rounds = [self._round(record) for record in evenly(self._data.rounds, MOST_ROUNDS)]
         texts = [self._data.texts[name] for name in self._texts.names]
-        total = sum(map(len, texts))
-        if total > MOST_TEXT:
-            limit = max(200, MOST_TEXT // len(texts))
-            texts = [text if len(text) <= limit else text[:limit] + " …" for text in texts]
+        texts = within(texts, MOST_TEXT)
         return {
             "sources": self._sources.names,
             "texts": texts,
@@ -125,6 +124,22 @@ class _Interned:
 
     def place(self, thing: Any) -> int:
         return self._places.setdefault(thing, len(self._places))
+
+
+def within(texts: list[str], most: int) -> list[str]:
+    """`texts`, the long ones cut so that all together compress to about `most` bytes."""
+    packed = len(zlib.compress("\n".join(texts).encode("utf-8", "replace"), 1))
+    if packed <= most:
+        return texts
+    room = sum(map(len, texts)) * most / packed
+    limit, left = room, sorted(map(len, texts))
+    for i, size in enumerate(left):  # the limit that leaves `room`: short texts keep their whole length
+        limit = room / (len(left) - i)
+        if size > limit:
+            break
+        room -= size
+    limit = max(_SHORTEST, int(limit))
+    return [text if len(text) <= limit else text[:limit] + " …" for text in texts]
 
 
 def outcome(record: RoundRecord) -> str:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import random
+import zlib
 from dataclasses import replace
 
 import pytest
 
-from sim.report.explorer import evenly, explorer, outcome
+from sim.report.explorer import evenly, explorer, outcome, within
 from sim.report.load import load_run
 from tests.sim.report.runs_made import write_run
 from tests.sim.rounds_made import record
@@ -60,3 +62,14 @@ def test_rounds_are_thinned_evenly_with_both_ends():
     assert len(thin) == 10
     assert (thin[0], thin[-1]) == (0, 99)
     assert evenly(rounds, 100) == rounds
+
+
+def test_only_long_texts_are_cut_where_all_are_too_much():
+    rng = random.Random(0)
+    texts = ["short"] + ["".join(rng.choices("abcdefghijklmnop ", k=4000)) for _ in range(50)]
+    assert within(texts, 10**6) is texts
+    cut = within(texts, 40_000)
+    assert cut[0] == "short"
+    assert all(one.startswith(whole[:120]) for one, whole in zip(cut, texts, strict=True))
+    assert len(zlib.compress("\n".join(cut).encode())) < 48_000
+    assert min(map(len, within(texts, 1)[1:])) == 122
