@@ -27,7 +27,7 @@ def test_defaults_and_nested_keys(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({"store": "s", "source_id": "x"}, "command line: 'listen' is missing"),
+        ({"store": "s", "listen": "a:1"}, "command line: 'source_id' is missing"),
         ({"store": "s", "source_id": "x", "listen": "a:1", "colour": 1}, "unknown key 'colour'"),
         ({"store": "s", "source_id": "x", "listen": "a:1", "max_top_k": 101}, "max_top_k: .*100"),
         (
