@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -32,11 +32,13 @@ def test_a_room_imports_without_heavy_libraries(room: str, repository: Path) -> 
 
 
 def test_help_is_quick() -> None:
+    """Processor time, not the clock: other work on the machine must not decide."""
     scr = shutil.which("scr", path=str(Path(sys.executable).parent))
     assert scr is not None
     seconds = []
     for _ in range(5):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([scr, "--help"], check=True, capture_output=True)
-        seconds.append(time.perf_counter() - start)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(seconds) < 0.5
