@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from core.cli_config import ConfigFile
+
 app = typer.Typer(
     help="Run the headline claims and compare what comes out with what is claimed.",
     no_args_is_help=True,
@@ -34,6 +36,8 @@ def check(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Claims [all].")] = None,
     short: Annotated[bool, typer.Option("--short", help="Only those that CI runs.")] = False,
     folder: Annotated[Path, typer.Option(metavar="DIR", help="Where the claims stand.")] = Path("claims"),
+    seed: Annotated[int, typer.Option(help="Accepted everywhere; nothing here is random.")] = 0,
+    config: ConfigFile = None,
 ) -> int:
     """Exit status 0 only where every number is within its tolerance."""
     from sim.claims import check as run

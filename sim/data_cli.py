@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from core.cli_config import ConfigFile
+
 app = typer.Typer(
     help="Public data sets and local files, made into the project's folder form.",
     no_args_is_help=True,
@@ -30,8 +32,11 @@ def _group() -> None:
     """Public data sets and local files, made into the project's folder form."""
 
 
-@app.command("list")
-def show() -> None:
+@app.command("list", epilog="Example: scr data list")
+def show(
+    seed: Annotated[int, typer.Option(help="Accepted everywhere; nothing here is random.")] = 0,
+    config: ConfigFile = None,
+) -> None:
     """Print every data set that has a name, where it comes from and its licence."""
     from sim.data.catalogue import DATA_SETS
 
@@ -61,6 +66,8 @@ def get(
     split: Annotated[
         str, typer.Option(metavar="NAME", help="Split of a BEIR data set's judgements.")
     ] = "test",
+    seed: Annotated[int, typer.Option(help="Accepted everywhere; nothing here is random.")] = 0,
+    config: ConfigFile = None,
 ) -> None:
     """Make a folder that --dataset takes, from a public data set or from files of your own."""
     from sim.data.build import build

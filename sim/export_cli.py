@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from core.cli_config import ConfigFile
+
 EXAMPLES = """
 \b
 Examples:
@@ -25,6 +27,8 @@ def export(
     arm: Annotated[
         str | None, typer.Option(metavar="ARM", help="An arm of the comparison [the chosen defense].")
     ] = None,
+    seed: Annotated[int, typer.Option(help="Accepted everywhere; nothing here is random.")] = 0,
+    config: ConfigFile = None,
 ) -> None:
     """Write the rounds of a run in the input form of ragas or deepeval."""
     from sim.export import export_rounds

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from core.cli_config import ConfigFile
 from core.config import load
 from core.errors import ConfigError, DataError
 
@@ -125,6 +126,7 @@ def withdraw_command(
     store: _Existing,
     doc_ids: Annotated[list[str], typer.Argument(metavar="DOC_ID...", help="Documents, or chunks (ID#k).")],
     seed: _Seed = None,
+    config: ConfigFile = None,
 ) -> None:
     """Remove documents without a trace, and keep them out of later ingests of the same input."""
     from source_node.withdraw import withdraw
@@ -142,6 +144,7 @@ def reindex_command(
     embedder: Annotated[str, typer.Option(metavar="NAME", help="What makes the new vectors.")],
     batch: Annotated[int, typer.Option(min=1, max=500, help="Documents embedded at once.")] = 256,
     seed: _Seed = None,
+    config: ConfigFile = None,
 ) -> None:
     """Embed a store anew beside the node that serves it, then switch at once; killed, run it again."""
     from rich.console import Console
@@ -173,6 +176,7 @@ def attach_command(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Of the collection: url, collection, …")
     ] = None,
     seed: _Seed = None,
+    config: ConfigFile = None,
 ) -> None:
     """Make a store whose documents and vectors stay in an existing collection; nothing is written there."""
     from core.embedding import open_embedder

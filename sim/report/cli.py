@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from core.cli_config import ConfigFile
+
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
 )
@@ -36,6 +38,8 @@ def report(
     projection: Annotated[
         bool, typer.Option("--projection/--no-projection", help="Draw the documents in the plane.")
     ] = True,
+    seed: Annotated[int, typer.Option(help="Accepted everywhere; nothing here is random.")] = 0,
+    config: ConfigFile = None,
 ) -> None:
     """Write one HTML file that shows a run or a sweep; it needs no network and no server."""
     from core.paths import write_atomic

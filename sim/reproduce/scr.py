@@ -40,7 +40,8 @@ _COPIES = (
 class ScrSettings(StrictModel):
     """Settings of the SCR tables (`--set KEY=VALUE`).
 
-    `rounds` a trial, `replication` holders of each document, `reader` of Table I; `low`, `high` bound the
+    `rounds` a trial, `replication` holders of each document, `reader` of Table I and `rival_queries` of its
+    questions for the defenses that ask a language model about every document; `low`, `high` bound the
     credibility of audited documents and `weight` is how far the audit is believed.
     """
 
@@ -50,6 +51,7 @@ class ScrSettings(StrictModel):
     rounds: int | None = Field(default=None, ge=1)
     trials: int = Field(default=1, ge=1, le=50)
     reader: str = "extractive"
+    rival_queries: int = Field(default=4, ge=0)
     low: float = Field(default=0.1, ge=0, le=1)
     high: float = Field(default=0.9, ge=0, le=1)
     weight: float = Field(default=1.0, ge=0, le=10)
@@ -80,6 +82,8 @@ def table_1(options: ReproduceOptions, progress: Progress) -> Table:
         "extractive one ranks sentences and is no language model, so compare defenses, not levels.",
         "Success here is the target answer in the text (for ATA: the right answer gone from it), not the "
         "verdict of a judge model.",
+        f"FilterRAG and RobustRAG ask a language model about every document: they got the first "
+        f"{settings.rival_queries} questions.",
         _MODELS_DIFFER,
         _COPIES,
     )
@@ -108,12 +112,18 @@ def _success(options: ReproduceOptions, settings: ScrSettings, attack: str) -> d
     whole = run_experiment(defense=["scr"], reader=settings.reader, compare=True, progress=quiet, **base)
     found = {row["arm"]: row["asr"] for row in whole.comparison.as_json()["rows"]}
     found["scr"] = found["defended"]
+    base["queries"] = settings.rival_queries
+    llm = options.llm or "smollm2"
     for name, defense, reader in (
         ("filterrag", "filterrag", settings.reader),
         ("robustrag", "none", "robustrag"),
     ):
-        run = run_experiment(defense=[defense], reader=reader, compare=False, progress=quiet, **base)
-        found[name] = run.metrics["asr"]
+        found[name] = {"value": None}
+        if settings.rival_queries:
+            run = run_experiment(
+                defense=[defense], reader=reader, llm=llm, compare=False, progress=quiet, **base
+            )
+            found[name] = run.metrics["asr"]
     return found
 
 

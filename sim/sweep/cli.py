@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from core.cli_config import ConfigFile
+
 _EXAMPLES = """
 \b
 Examples:
@@ -92,7 +94,7 @@ def sweep(
     sys.stdout.write(f"{len(found)} cells in {out}: table.csv, table.parquet\n")
 
 
-@app.command()
+@app.command(epilog="Example: scr sim sweep table out/rivals --markdown")
 def table(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a sweep.")],
     markdown: Annotated[bool, typer.Option("--markdown", help="One Markdown table, seeds pooled.")] = False,
@@ -103,6 +105,8 @@ def table(
         list[str] | None,
         typer.Option(metavar="DEFENSES", help="Compared with these, in the Markdown table [none,scr]."),
     ] = None,
+    seed: Annotated[int, typer.Option(help="Accepted everywhere; nothing here is random.")] = 0,
+    config: ConfigFile = None,
 ) -> None:
     """Print the table of a sweep: CSV with a row a cell, or Markdown with intervals and paired tests."""
     from sim.sweep.axes import split

@@ -15,9 +15,10 @@ SWALLOWS = """
 import time
 from core.interrupt import surely_interruptible
 with surely_interruptible({patience}, "last words"):
-    print("ready", flush=True)
-    for _ in range(2):  # the first interrupt is lost, as in a callback of a C library
+    for attempt in range(2):  # the first interrupt is lost, as in a callback of a C library
         try:
+            if not attempt:
+                print("ready", flush=True)
             time.sleep({sleep})
         except KeyboardInterrupt:
             print("swallowed", flush=True)

@@ -39,6 +39,8 @@ def start(world: Path, out: Path, cache: Path, *flags: str) -> subprocess.Popen[
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # whoever started the tests in the background left SIGINT ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
 

@@ -30,7 +30,8 @@ def test_all_figures_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
         "node_memory_1m",
         "ingest_throughput",
     } <= results.keys()
-    assert all(result.value > 0 for result in results.values())
+    assert all(result.value >= 0 for result in results.values())  # a small node may round to 0 MB
+    assert results["node_throughput"].value > 0
     throughput = results["node_throughput"]
     assert abs(throughput.ratio - throughput.value / throughput.baseline) < 0.01
     assert results["ingest_throughput"].ratio > 0

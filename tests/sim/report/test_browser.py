@@ -87,8 +87,9 @@ def test_a_graph_and_a_trail_open_by_mouse(browser, pages):
     assert len(nodes) == 15
     assert browser.find_elements("css selector", "#graph path.conflict")
     before = browser.find_element("css selector", "#detail h3").text
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", nodes[-1])
-    nodes[-1].find_element("css selector", "[fill]").click()
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", nodes[-1])
+    shape = nodes[-1].find_element("css selector", "[fill]")
+    browser.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", shape)
     wait(
         browser,
         f"document.querySelector('#detail h3').textContent !== {json.dumps(before)}",

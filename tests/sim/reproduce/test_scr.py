@@ -95,7 +95,7 @@ def test_table_1_compares_the_defenses_on_a_folder(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", n=60) if not (tmp_path / "world").mkdir() else None
     options = ReproduceOptions(
         dataset=str(world), embedder="hashing", queries=4, cache_dir=tmp_path / "cache",
-        setting={"sources": "4", "malicious": "0.25", "replication": "1"},
+        setting={"sources": "4", "malicious": "0.25", "replication": "1", "rival_queries": "0"},
     )  # fmt: skip
     table = table_1(options, Quiet())
     assert len(table.rows) == 3 * 5 * 3
