@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 
 import pytest
 
 from core.config import parse
 from core.errors import ConfigError, ScrError, StoreError
 from sim.config import RunConfig
-from sim.experiment import run_experiment
 from sim.progress import Quiet
 from sim.sweep.cell import read_cell
 from sim.sweep.config import SweepConfig
@@ -166,7 +167,22 @@ def test_a_cell_is_what_scr_sim_run_gives_and_ray_gives_the_same(world, tmp_path
     settings = RunConfig(
         dataset=world, attack="poisonedrag", defense=("scr",), object_store_mb=80, compare=False, **BASE
     )
-    found = run_experiment(settings, progress=Quiet()).metrics
+    # in a process of its own: a second Ray in this one depends on what earlier tests did with theirs
+    monkeypatch.delenv("RAY_AUTH_MODE")
+    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
+    script = (
+        "import json, sys\n"
+        "from sim.config import RunConfig\n"
+        "from sim.experiment import run_experiment\n"
+        "from sim.progress import Quiet\n"
+        "settings = RunConfig.model_validate_json(sys.stdin.read())\n"
+        "print(json.dumps(run_experiment(settings, progress=Quiet()).metrics))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=settings.model_dump_json(), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
     cell = next(c for c in cells if c["place"]["attack"] == "poisonedrag" and c["place"]["defense"] == "scr")
     for name in ("asr", "accuracy", "target_rate", "documents", "retrieval", "reliability", "stages"):
         assert cell["metrics"][name] == json.loads(json.dumps(found[name]))
