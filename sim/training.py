@@ -190,7 +190,7 @@ class Trainer:
 
     def network(self, relations: MLP, content: MLP, threshold: float) -> Trained:
         """The graph network on top of the channels, and the calibration of its probabilities."""
-        channels = Channels(self.scorer_of(relations), content)
+        channels = Channels(LexicalRelationScorer(relations), content)
         samples: dict[bool, list[GraphSample]] = {False: [], True: []}
         for held, labelled, graph in self.graphs(channels, threshold):
             samples[held].append(GraphSample(graph, labelled.labels))
@@ -276,11 +276,6 @@ class Trainer:
 
     def _categories(self) -> NDArray[np.float32]:
         return category_vectors(self.embedder, tuple(DEFAULT_CATEGORIES.values()))
-
-    @staticmethod
-    def scorer_of(relations: MLP) -> LexicalRelationScorer:
-        """The relation scorer around its trained network."""
-        return LexicalRelationScorer(relations)
 
     def graphs(self, channels: Channels, threshold: float) -> Iterator[tuple[bool, LabelledRound, Graph]]:
         """Every training and validation round with its graph, beliefs carried through each episode."""

@@ -61,7 +61,8 @@ def test_one_soft_hyphen_is_typesetting() -> None:
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
 def test_contract_holds_for_any_text(texts: list[str]) -> None:
-    run(InjectionGuardStage(), *texts)
+    result = run(InjectionGuardStage(), *texts)
+    assert len(result.verdicts) == len(texts)
 
 
 def test_query_stage_cleans_and_refuses() -> None:
