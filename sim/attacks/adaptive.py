@@ -10,6 +10,7 @@ against the SCR verifier (`sim.attacks.adaptive_scr`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar
@@ -30,7 +31,7 @@ _MOST_SENTENCES = 6  # borrowed ones per text
 _CLEAR = 0.5  # overlap with the question that no sensible threshold rejects
 
 
-class AdaptiveAttack(BaseAttack):
+class AdaptiveAttack(BaseAttack, ABC):
     """Shared by the levels: a target and its claims, written up by `write`."""
 
     kind: ClassVar[Kind] = "inject"
@@ -47,11 +48,11 @@ class AdaptiveAttack(BaseAttack):
         count = _TEXTS if not options.collude else min(_TEXTS, options.per_source or _TEXTS)
         return Payloads(target, tuple(self.write(question, target, claims[:count], rng)))
 
+    @abstractmethod
     def write(
         self, question: Question, target: str, claims: Sequence[str], rng: np.random.Generator
     ) -> list[str]:
         """A text for each claim."""
-        raise NotImplementedError
 
 
 class ArchitectureAware(AdaptiveAttack):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -28,13 +29,13 @@ class Collection(Sequence[Document]):
         """How a node searches it."""
         return CollectionRetriever
 
+    @abstractmethod
     def nearest(self, vector: NDArray[np.float32], k: int) -> list[tuple[Document, float]]:
         """The `k` nearest by cosine with their scores, best first.
 
         Raises:
             StoreError: the collection is unreachable, or a document lacks its text.
         """
-        raise NotImplementedError
 
     def __getitem__(self, index: Any) -> Any:
         raise ConfigError("a collection elsewhere is searched by vector only: use --retriever dense")
