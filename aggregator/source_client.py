@@ -11,7 +11,8 @@ from google.protobuf.message import DecodeError
 
 from core.errors import ConfigError, WireError
 from core.records import NodeDescription, PrivacyRequest, Query, SourceFailure, SourceReply
-from core.rpc import close_channel, failure_of, open_channel
+from core.rotation import follow_channel
+from core.rpc import close_channel, failure_of
 from core.tls import TlsFiles
 from core.tokens import Token
 from core.wire import from_describe_reply, from_retrieve_reply, to_retrieve_request
@@ -106,7 +107,7 @@ class SourceClient:
         self.source_id = source_id
         self.address = address
         self.deadline_s = deadline_s
-        self._channel = channel or open_channel(address, tls, expected_name=source_id, token=token)
+        self._channel = channel or follow_channel(address, tls, expected_name=source_id, token=token)
         # replies stay bytes until `Pending.result` reads them: gRPC would log a traceback for bad ones
         self._retrieve = self._channel.unary_unary(
             f"/{_SERVICE}/Retrieve", request_serializer=source_node_pb2.RetrieveRequest.SerializeToString

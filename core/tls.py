@@ -73,16 +73,20 @@ class TlsFiles:
     def channel_credentials(self, *, show: bool = True) -> grpc.ChannelCredentials:
         """Credentials of a client that trusts servers that `ca` signed, and shows its own certificate.
 
+        They stay as they are: `core.rotation` follows the files.
+
         Raises:
-            ConfigError: a file is missing, unreadable or not PEM.
+            ConfigError: a file is missing, unreadable or not PEM, or certificate and key do not fit.
         """
         if not show:
             return grpc.ssl_channel_credentials(root_certificates=_pem(self.ca, "authority"))
-        return grpc.ssl_channel_credentials(
+        credentials = grpc.ssl_channel_credentials(
             root_certificates=_pem(self.ca, "authority"),
             private_key=_pem(self.key, "key"),
             certificate_chain=_pem(self.cert, "certificate"),
         )
+        _server_context(self)
+        return credentials
 
 
 def tls_from_flags(

@@ -104,7 +104,7 @@ class AggregatorClient:
     """
 
     def __init__(self, connection: Connection | Mapping[str, Any]) -> None:
-        from core.rpc import open_channel
+        from core.rotation import follow_channel
         from protos import aggregator_pb2_grpc
 
         self.connection = (
@@ -114,7 +114,7 @@ class AggregatorClient:
         )
         given = self.connection
         tls = tls_from_flags(given.tls_cert, given.tls_key, given.tls_ca, insecure=given.insecure)
-        self._channel = open_channel(given.address, tls, expected_name=given.server_name)
+        self._channel = follow_channel(given.address, tls, expected_name=given.server_name)
         self._stub: Any = aggregator_pb2_grpc.AggregatorStub(self._channel)  # type: ignore[no-untyped-call]
 
     def ask(self, question: str, top_k: int = 0) -> Asked:

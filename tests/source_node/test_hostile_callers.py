@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import socket
@@ -149,6 +150,33 @@ def test_a_replayed_token_gets_nothing(tmp_path: Path) -> None:
                 assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
+class Reading(logging.Handler):
+    """Reads every line of the log and keeps none: pytest would keep all, with the frames of their errors."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines, self.told = 0, 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines += 1
+        self.told += SECRET in self.format(record)
+
+
+@contextmanager
+def read_log() -> Iterator[Reading]:
+    handler, loggers = Reading(), [logging.getLogger(name) for name in ("core", "source_node")]
+    before = [each.propagate for each in loggers]
+    for each in loggers:
+        each.addHandler(handler)
+        each.propagate = False
+    try:
+        yield handler
+    finally:
+        for each, propagated in zip(loggers, before, strict=True):
+            each.removeHandler(handler)
+            each.propagate = propagated
+
+
 class Fuzzer:
     """Malformed messages and frames from a seed, sent to a server as an admitted and as a strange caller."""
 
@@ -206,7 +234,7 @@ def _bombard(folder: Path, messages: int, connections: int, seed: int) -> None:
     fuzzer, authority = Fuzzer(seed), Authority(folder / "authority")
     tls, logged = authority.issue("clinic"), desk(folder, "aggregator")
     server = serve(logged, "127.0.0.1:0", tls)
-    with running(server) as address:
+    with read_log() as log, running(server) as address:
         methods = [f"/{NAME}/Retrieve", f"/{NAME}/Describe", f"/{NAME}/Nothing", "/x/y", "/" + "z" * 300]
         with (
             open_channel(address, authority.issue("aggregator"), "clinic") as admitted,
@@ -229,6 +257,8 @@ def _bombard(folder: Path, messages: int, connections: int, seed: int) -> None:
             stub = stubs.SourceNodeStub(channel)
             assert len(stub.Retrieve(QUESTION, timeout=PATIENCE).documents) == 3, "the server is still up"
         assert resident_bytes() - held < 200 << 20
+        assert log.lines > 0
+        assert log.told == 0
     assert verify(folder / "audit").records > 0
 
 
