@@ -17,10 +17,14 @@ class Variant(StrictModel):
     """One place on an axis: its `name` in the table and the keys of a run that it sets.
 
     Written as a mapping in YAML; short forms are made of a text (`attack_variant`, `defense_variant`).
+    `queries`, `seeds`: its cells ask at most so many of the sweep's questions, under the first so many of
+    its seeds (None: all). What is costly gets fewer rounds that way, on questions that the others share.
     """
 
     name: str = Field(min_length=1, max_length=80)
     settings: dict[str, Any] = Field(default_factory=dict)
+    queries: int | None = Field(default=None, ge=1)
+    seeds: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
     def _known(self) -> Variant:

@@ -105,27 +105,43 @@ def table(
         list[str] | None,
         typer.Option(metavar="DEFENSES", help="Compared with these, in the Markdown table [none,scr]."),
     ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="In Markdown, only questions that training has in this split: test."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Accepted everywhere; nothing here is random.")] = 0,
     config: ConfigFile = None,
 ) -> None:
     """Print the table of a sweep: CSV with a row a cell, or Markdown with intervals and paired tests."""
-    from sim.sweep.axes import split
+    from core.errors import ConfigError
+    from sim.sweep.axes import split as entries
     from sim.sweep.markdown import markdown as as_markdown
     from sim.sweep.markdown import matrix
     from sim.sweep.runner import read_sweep
     from sim.sweep.table import as_csv, tidy
 
     cells = read_sweep(folder)
+    if split is not None:
+        from sim.sweep.split import only_split
+
+        if not (brief or markdown):
+            raise ConfigError("--split goes with --markdown or --brief: the CSV has whole cells")
+        cells = only_split(cells, split)
     if brief:
         sys.stdout.write(matrix(cells) + "\n")
     elif markdown:
-        sys.stdout.write(as_markdown(cells, split(reference or ["none,scr"])) + "\n")
+        sys.stdout.write(as_markdown(cells, entries(reference or ["none,scr"])) + "\n")
     else:
         sys.stdout.write(as_csv([tidy(cell) for cell in cells]))
 
 
 def _resolve(path: Path | None, name: str | None, flags: dict[str, Any], base: dict[str, Any]) -> Any:
-    """Preset, then the YAML, then the flags; `base` is merged key by key."""
+    """Preset, then the YAML, then the flags; `base` is merged key by key.
+
+    A flag's attack or defense that the preset or the YAML has by that name is the one that stands there.
+    """
     from core.config import parse, read_yaml
     from core.errors import ConfigError
     from sim.sweep.config import SweepConfig
@@ -140,6 +156,14 @@ def _resolve(path: Path | None, name: str | None, flags: dict[str, Any], base: d
             raise ConfigError(f"{path}: base must be a mapping")
         shared |= inner
         merged |= layer
+    for axis in ("attack", "defense"):
+        known = {
+            entry["name"]: entry
+            for entry in merged.get(axis) or ()
+            if isinstance(entry, dict) and "name" in entry
+        }
+        if flags.get(axis):
+            flags = {**flags, axis: [known.get(name, name) for name in flags[axis]]}
     merged |= {key: value for key, value in flags.items() if value is not None}
     shared |= {key: value for key, value in base.items() if value is not None}
     return parse(SweepConfig, {**merged, "base": shared}, str(path) if path is not None else "command line")

@@ -75,8 +75,12 @@ class SweepConfig(StrictModel):
         found = []
         for attack, defense, *numbers in product(*(getattr(self, axis) for axis in AXES)):
             place = dict(zip(NUMERIC, numbers, strict=True))
+            if self.seed.index(place["seed"]) >= min(v.seeds or len(self.seed) for v in (attack, defense)):
+                continue
             given = {**self.base, **attack.settings, **place, "compare": False}
             given = {**given, **_joined(given, defense.settings)}
+            if most := [v.queries for v in (attack, defense) if v.queries is not None]:
+                given["queries"] = min(*most, given.get("queries", RunConfig.model_fields["queries"].default))
             where = f"cell {attack.name} / {defense.name}"
             found.append(
                 ({"attack": attack.name, "defense": defense.name, **place}, parse(RunConfig, given, where))

@@ -11,11 +11,20 @@ import numpy as np
 from core.errors import ConfigError
 from core.seeding import generator
 from sim.bootstrap import ratio, ratio_interval
-from sim.sweep.paired import compare_paired
+from sim.sweep.paired import compare_paired, holm
 
 LEVEL = 0.05
 _NUMBERS = ("malicious", "dirichlet_alpha", "replication", "top_k")
 Cells = Sequence[Mapping[str, Any]]
+Place = tuple[str, tuple[Any, ...]]  # attack, numbers
+
+
+@dataclass(frozen=True)
+class Compared:
+    """`difference` of a defense from the reference; `beyond` chance, its attack's other defenses counted."""
+
+    difference: float
+    beyond: bool
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,12 @@ def markdown(cells: Cells, reference: Sequence[str] = ("none", "scr")) -> str:
         raise ConfigError("there is no finished cell to show")
     varied = [i for i in range(len(_NUMBERS)) if len({p.numbers[i] for p in pools}) > 1]
     against = [name for name in reference if any(p.defense == name for p in pools)]
+    places = dict.fromkeys((p.attack, p.numbers) for p in pools)
+    compared = {
+        (place, name): _compared_all([p for p in pools if (p.attack, p.numbers) == place], name)
+        for place in places
+        for name in against
+    }
     heads = [
         "attack",
         "defense",
@@ -63,17 +78,20 @@ def markdown(cells: Cells, reference: Sequence[str] = ("none", "scr")) -> str:
     heads += ["accuracy %", "TPR %", "TNR %", "CPU ms", "LLM calls"]
     lines = [_row(heads), _row(["---", "---", *["---:"] * (len(heads) - 2)])]
     for one in pools:
-        places = [str(one.numbers[i]) for i in varied]
+        numbers = [str(one.numbers[i]) for i in varied]
         figures = [_rate(one, "attack_success" if one.attacked else "target_given")]
         lines.append(
             _row(
                 [
                     one.attack,
                     one.defense,
-                    *places,
+                    *numbers,
                     str(len(one.rounds)),
                     *figures,
-                    *(_against(one, pools, name) for name in against),
+                    *(
+                        _against(compared[(one.attack, one.numbers), name].get(one.defense))
+                        for name in against
+                    ),
                     _rate(one, "correct"),
                     _share(one, "kept", "benign"),
                     _share(one, "rejected", "malicious"),
@@ -82,13 +100,15 @@ def markdown(cells: Cells, reference: Sequence[str] = ("none", "scr")) -> str:
                 ]
             )
         )
-    return "\n".join([_caption(cells), "", *lines, "", *_verdicts(pools, against)])
+    return "\n".join([_caption(cells), "", *lines, "", *_verdicts(compared, pools)])
 
 
 def matrix(cells: Cells) -> str:
     """ASR / accuracy of each defense (rows) under each attack (columns), in percent, seeds pooled.
 
     Without an attack the first figure is the floor: how often the reader gives the attack's target anyway.
+    `*`: what is compared (ASR; without an attack accuracy) differs from that of the defense `none` beyond
+    chance. `rounds`: of each cell of the row, or the fewest and the most.
 
     Raises:
         ConfigError: no cell, or several places on an axis other than attack, defense and seed.
@@ -100,17 +120,30 @@ def matrix(cells: Cells) -> str:
         )
     found = {(one.attack, one.defense): one for one in pools}
     attacks = list(dict.fromkeys(one.attack for one in pools))
-    lines = [_row(["ASR / accuracy %", *attacks]), _row(["---", *["---:"] * len(attacks)])]
+    beyond = {
+        (attack, defense): found
+        for attack in attacks
+        for defense, found in _compared_all([one for one in pools if one.attack == attack], "none").items()
+    }
+    lines = [_row(["ASR / accuracy %", *attacks, "rounds"]), _row(["---", *["---:"] * (len(attacks) + 1)])]
     for defense in dict.fromkeys(one.defense for one in pools):
-        lines.append(_row([defense, *(_brief(found.get((attack, defense))) for attack in attacks)]))
+        here = [found.get((attack, defense)) for attack in attacks]
+        rounds = sorted({len(one.rounds) for one in here if one is not None})
+        count = f"{rounds[0]}" if len(rounds) == 1 else f"{rounds[0]}-{rounds[-1]}"
+        shown = [
+            _brief(one, beyond.get((attack, defense))) for attack, one in zip(attacks, here, strict=True)
+        ]
+        lines.append(_row([defense, *shown, count]))
     return "\n".join(lines)
 
 
-def _brief(one: Pool | None) -> str:
+def _brief(one: Pool | None, compared: Compared | None) -> str:
     if one is None:
         return ""
     names = ("attack_success" if one.attacked else "target_given", "correct")
-    return " / ".join(_rate(one, name).partition(" ")[0] for name in names)
+    asr, accuracy = (_rate(one, name).partition(" ")[0] for name in names)
+    star = "*" if compared is not None and compared.beyond else ""
+    return f"{asr}{star} / {accuracy}" if one.attacked else f"{asr} / {accuracy}{star}"
 
 
 def pool(cells: Cells) -> list[Pool]:
@@ -134,63 +167,79 @@ def pool(cells: Cells) -> list[Pool]:
 def _caption(cells: Cells) -> str:
     first = cells[0]["settings"]
     seeds = sorted({cell["place"]["seed"] for cell in cells})
-    questions = max(cell["metrics"]["n_queries"] for cell in cells)
+    questions = max(len({record["query_id"] for record in cell["rounds"]}) for cell in cells)
     fixed = []
     for name in _NUMBERS:
         values = {cell["place"][name] for cell in cells}
         if len(values) == 1:
             fixed.append(f"{name.replace('_', ' ')} {values.pop()}")
     data = str(first["dataset"]).rstrip("/").rpartition("/")[2]
+    uneven = len({len(one.rounds) for one in pool(cells)}) > 1
+    most = "at most " if uneven else ""
     return (
-        f"{data}, {questions} questions x {len(seeds)} seed{'s' if len(seeds) > 1 else ''}, "
-        f"{first['sources']} sources, {', '.join(fixed)}, reader {first['reader']} "
+        f"{data}, {most}{questions} questions x {len(seeds)} seed{'s' if len(seeds) > 1 else ''} "
+        f"(`rounds`), {first['sources']} sources, {', '.join(fixed)}, reader {first['reader']} "
         f"(a defense `x@READER` reads with another). 95 % bootstrap intervals over questions. "
-        f"`vs`: difference of ASR in points (without an attack: of accuracy), * where a paired sign-flip "
-        f"test over questions gives p < {LEVEL}. Without an attack the ASR column holds the floor: how often "
-        f"the reader gives the attack's target anyway. CPU ms: median per question, defense and reader; "
-        f"vectors of known texts cached, model calls at what they cost when made."
+        f"`vs`: difference of ASR in points (without an attack: of accuracy) on the questions and seeds that "
+        f"both have, * where it is beyond chance: paired sign-flip test over questions, p < {LEVEL} after "
+        f"Holm's correction for the defenses compared under one attack. Without an attack the ASR column "
+        f"holds the floor: how often the reader gives the attack's target anyway. CPU ms: median per "
+        f"question, defense and reader; vectors of known texts cached, a model's calls at their first cost."
     )
 
 
-def _verdicts(pools: Sequence[Pool], against: Sequence[str]) -> Iterator[str]:
+def _verdicts(
+    compared: Mapping[tuple[Place, str], Mapping[str, Compared]], pools: Sequence[Pool]
+) -> Iterator[str]:
     """Per attack and reference: which defenses are better, which worse, beyond chance."""
-    yield f"Beyond chance (p < {LEVEL}, paired by question), by ASR, or accuracy without an attack:"
+    yield f"Beyond chance (p < {LEVEL}, paired by question, Holm), by ASR, or accuracy without an attack:"
     yield ""
-    for attack, numbers in dict.fromkeys((p.attack, p.numbers) for p in pools):
-        here = [p for p in pools if (p.attack, p.numbers) == (attack, numbers)]
-        parts = []
-        for name in against:
-            better: list[str] = []
-            worse: list[str] = []
-            for one in here:
-                found = _compared(one, here, name)
-                if found is None or found[1] >= LEVEL:
-                    continue
-                gain = -found[0] if one.attacked else found[0]
-                (better if gain > 0 else worse).append(f"`{one.defense}`")
-            parts.append(
-                f"better than `{name}`: {', '.join(better) or 'none of them'}; "
-                f"worse: {', '.join(worse) or 'none of them'}"
-            )
-        place = "" if len({p.numbers for p in pools}) == 1 else f" at {numbers}"
-        yield f"- **{attack}**{place}: {'. '.join(parts)}."
+    attacked = {one.attack for one in pools if one.attacked}
+    several = len({one.numbers for one in pools}) > 1
+    parts: dict[Place, list[str]] = {}
+    for (place, name), found in compared.items():
+        sign = -1 if place[0] in attacked else 1
+        better = [f"`{d}`" for d, c in found.items() if c.beyond and sign * c.difference > 0]
+        worse = [f"`{d}`" for d, c in found.items() if c.beyond and sign * c.difference < 0]
+        parts.setdefault(place, []).append(
+            f"better than `{name}`: {', '.join(better) or 'none of them'}; "
+            f"worse: {', '.join(worse) or 'none of them'}"
+        )
+    for (attack, numbers), texts in parts.items():
+        yield f"- **{attack}**{f' at {numbers}' if several else ''}: {'. '.join(texts)}."
 
 
-def _compared(one: Pool, pools: Sequence[Pool], name: str) -> tuple[float, float] | None:
-    """Difference and p value to the defense `name` under the same attack; None for itself."""
-    for other in pools:
-        same = (other.attack, other.numbers) == (one.attack, one.numbers)
-        if same and other.defense == name and other is not one:
-            found = compare_paired(one.rounds, other.rounds, "attack_success" if one.attacked else "correct")
-            return None if found is None else (found.difference, found.p)
-    return None
+def _compared_all(here: Sequence[Pool], name: str) -> dict[str, Compared]:
+    """Each defense of one place on the axes against the defense `name` of it, which is left out."""
+    others = [one for one in here if one.defense == name]
+    if not others:
+        return {}
+    found = {}
+    for one in here:
+        if one is not others[0]:
+            metric = "attack_success" if one.attacked else "correct"
+            paired = compare_paired(*_shared(one, others[0]), metric)
+            if paired is not None:
+                found[one.defense] = paired
+    beyond = holm([paired.p for paired in found.values()], LEVEL)
+    return {
+        defense: Compared(paired.difference, yes)
+        for (defense, paired), yes in zip(found.items(), beyond, strict=True)
+    }
 
 
-def _against(one: Pool, pools: Sequence[Pool], name: str) -> str:
-    found = _compared(one, pools, name)
-    if found is None:
-        return ""
-    return f"{100 * found[0]:+.0f}{'*' if found[1] < LEVEL else ''}"
+def _shared(first: Pool, second: Pool) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """The rounds of both pools under the seeds that both have."""
+    seeds = {cell["place"]["seed"] for cell in first.cells} & {cell["place"]["seed"] for cell in second.cells}
+    left, right = (
+        [record for cell in one.cells if cell["place"]["seed"] in seeds for record in cell["rounds"]]
+        for one in (first, second)
+    )
+    return left, right
+
+
+def _against(found: Compared | None) -> str:
+    return "" if found is None else f"{100 * found.difference:+.0f}{'*' if found.beyond else ''}"
 
 
 def _rate(one: Pool, name: str) -> str:

@@ -59,3 +59,13 @@ def _by_question(rounds: Outcomes, name: str) -> dict[str, float]:
         if record[name] is not None:
             values.setdefault(record["query_id"], []).append(float(record[name]))
     return {query: float(np.mean(found)) for query, found in values.items()}
+
+
+def holm(ps: Sequence[float], level: float) -> list[bool]:
+    """Which of several tests reject at `level` for all of them together (Holm's step-down procedure)."""
+    rejected = [False] * len(ps)
+    for rank, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
+        if ps[i] >= level / (len(ps) - rank):
+            break
+        rejected[i] = True
+    return rejected

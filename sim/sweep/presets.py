@@ -5,39 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import ConfigError
+from sim.sweep.axes import defense_variant
 
 ATTACKS: tuple[Any, ...] = (
     "none",
     "saa",
     "poisonedrag",
     "ata",
-    {"name": "hotflip", "settings": {"attack": "hotflip", "attack_option": {"iterations": 4}}},
+    {
+        "name": "hotflip",
+        "settings": {"attack": "hotflip", "attack_option": {"iterations": 4, "per_source": 3}},
+        "queries": 20,  # some ten seconds of crafting each
+    },
     "query_as_poison",
     "tris_l1",
 )
-DEFENSES = (
-    "none",
-    "scr",
-    "agreement",
-    "ragpart",
-    "ragmask",
-    "tris",
-    "trustrag",
-    "ragdefender",
+FREE = ("none", "scr", "agreement", "ragpart", "ragmask", "tris", "trustrag", "ragdefender")
+ASKING = (  # a language model, of each document: seconds a question
     "perplexity",
     "filterrag",
     "none@robustrag",
     "none@reliabilityrag",
 )
+
+
+def _asking(name: str) -> dict[str, Any]:
+    return {"name": name, "settings": defense_variant(name).settings, "queries": 20, "seeds": 1}
+
+
+DEFENSES: tuple[Any, ...] = (*FREE, *map(_asking, ASKING))
 PRESETS: dict[str, dict[str, Any]] = {
-    # Every defense alone under every attack. Small, since four of them ask a language model of each document.
+    # Every defense alone under every attack; the questions are those with a prepared poison in nq.
     "rivals": {
         "attack": list(ATTACKS),
         "defense": list(DEFENSES),
         "top_k": [3],
-        "seed": [0, 1],
+        "seed": [0, 1, 2],
         "base": {
-            "queries": 10,
+            "queries": 49,
             "llm": "smollm2",
             "stages": {
                 "perplexity": {"options": {"words": 40}},

@@ -42,6 +42,24 @@ def test_stages_of_the_base_go_to_the_defenses_that_have_them():
     assert plain.reader == "extractive"
 
 
+def test_a_costly_place_gets_the_first_questions_and_seeds():
+    costly = {"name": "costly", "settings": {"defense": ["tris"]}, "queries": 3, "seeds": 2}
+    few = {"name": "few", "settings": {"attack": "saa"}, "queries": 4}
+    given = {"attack": ["none", few], "defense": ["none", costly], "seed": [7, 8, 9]}
+    found = [
+        (place["attack"], place["defense"], place["seed"], run.queries)
+        for place, run in read(**given, base={"queries": 5}).settings()
+    ]
+    assert found == [
+        *(("none", "none", seed, 5) for seed in (7, 8, 9)),
+        *(("none", "costly", seed, 3) for seed in (7, 8)),
+        *(("few", "none", seed, 4) for seed in (7, 8, 9)),
+        *(("few", "costly", seed, 3) for seed in (7, 8)),
+    ]
+    assert {run.queries for _, run in read(**given, base={"queries": 2}).settings()} == {2}
+    assert max(run.queries for _, run in read(**given).settings()) == 50
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [

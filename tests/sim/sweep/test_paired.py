@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.sweep.paired import compare_paired, sign_flip
+from sim.sweep.paired import compare_paired, holm, sign_flip
 
 
 def rounds(values, name="correct"):
@@ -43,3 +43,16 @@ def test_many_differences_are_drawn_and_agree_with_the_sign_test():
     balanced = np.array([1.0, -1.0] * 10)
     assert sign_flip(balanced) > 0.9
     assert sign_flip(balanced) == sign_flip(balanced)
+
+
+def test_holm_by_hand():
+    # sorted .01 < .05/4, .015 < .05/3, .03 >= .05/2: it stops there, and .04 goes with it
+    assert holm([0.03, 0.01, 0.04, 0.015], 0.05) == [False, True, False, True]
+    assert holm([], 0.05) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_holm_is_between_bonferroni_and_no_correction(ps):
+    found = holm(ps, 0.05)
+    assert all(yes <= (p < 0.05) for p, yes in zip(ps, found, strict=True))
+    assert all(yes >= (p < 0.05 / len(ps)) for p, yes in zip(ps, found, strict=True))

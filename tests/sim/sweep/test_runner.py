@@ -143,17 +143,72 @@ def test_markdown_pools_seeds_and_says_what_beats_what(swept):
         cell["place"]["seed"] = 1
     assert [len(p.rounds) for p in pool([*cells, *other])] == [8] * 4
     text = markdown([*cells, *other], ["none"])
-    assert "4 questions x 2 seeds, 5 sources" in text
+    assert "4 questions x 2 seeds (`rounds`), 5 sources" in text
     assert text.count("| poisonedrag | tris |") == 1
     assert "better than `none`" in text
     assert "vs scr" not in text
-    lines = matrix(cells).splitlines()
-    assert lines[0] == "| ASR / accuracy % | none | poisonedrag |"
+    lines = matrix([*cells, *other[:3]]).splitlines()
+    assert lines[0] == "| ASR / accuracy % | none | poisonedrag | rounds |"
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| none", "| tris"]
     assert lines[2].count(" / ") == 2
+    assert [line.split(" | ")[-1] for line in lines[2:]] == ["8 |", "4-8 |"]
     other[0]["place"]["top_k"] = 9
     with pytest.raises(ConfigError, match="one value each"):
         matrix(other)
+
+
+def _cell(defense, seed, successes):
+    rounds = [
+        {
+            "query_id": f"q{i}",
+            "correct": not yes,
+            "target_given": yes,
+            "attack_success": yes,
+            "refused": False,
+        }
+        | {"kept": 1, "benign": 1, "rejected": 0, "malicious": 1}
+        for i, yes in enumerate(successes)
+    ]
+    place = {"attack": "saa", "defense": defense, "malicious": 0.4, "dirichlet_alpha": 0.5}
+    cost = {"cpu_ms": {"p50": 1.0}, "llm_calls": 0.0}
+    settings = {"dataset": "nq", "sources": 5, "reader": "extractive"}
+    place |= {"replication": 1, "top_k": 5, "seed": seed}
+    return {"place": place, "settings": settings, "cost": cost, "rounds": rounds}
+
+
+def test_a_row_with_fewer_rounds_is_compared_on_what_both_have():
+    # seed 0: 12 of 12 against 0 of 12, seed 1 (the reference alone): none; over all it would be half
+    cells = [_cell("none", 0, [True] * 12), _cell("none", 1, [False] * 12), _cell("best", 0, [False] * 12)]
+    cells.append(_cell("few", 0, [False] * 3))
+    text = markdown(cells, ["none"])
+    rows = {line.split(" | ")[1]: line.split(" | ") for line in text.splitlines() if line.startswith("| saa")}
+    assert [rows[name][2] for name in ("none", "best", "few")] == ["24", "12", "3"]
+    assert [rows[name][4] for name in ("none", "best", "few")] == ["", "-100*", "-100"]
+    assert "nq, at most 12 questions x 2 seeds (`rounds`)" in text
+    assert "- **saa**: better than `none`: `best`; worse: none of them." in text
+    brief = {line.split(" | ")[0]: line.split(" | ") for line in matrix(cells).splitlines()}
+    assert brief["| best"][1:] == ["0* / 100", "12 |"]
+    assert brief["| few"][1:] == ["0 / 100", "3 |"]
+
+
+def test_the_questions_of_a_split_alone(world, swept):
+    from sim.corpora import load_corpus
+    from sim.sweep.split import SPLITS, only_split
+    from sim.training_rounds import split_of
+
+    _, cells = swept
+    asked = {record["query_id"] for record in cells[0]["rounds"]}
+    splits = {q.query_id: split_of(q) for q in load_corpus(world).questions if q.query_id in asked}
+    for split in SPLITS:
+        expected = {name for name, found in splits.items() if found == split}
+        if expected:
+            found = only_split(cells, split)
+            assert all({r["query_id"] for r in cell["rounds"]} == expected for cell in found)
+        else:
+            with pytest.raises(ConfigError, match="no question"):
+                only_split(cells, split)
+    with pytest.raises(ConfigError, match="known: train, validation, test"):
+        only_split(cells, "other")
 
 
 @pytest.mark.slow
