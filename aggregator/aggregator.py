@@ -30,6 +30,7 @@ from core.stage import StageInput
 from core.verdict import Action
 
 if TYPE_CHECKING:
+    from aggregator.dialling import Dialling
     from aggregator.orchestration import Orchestrator
     from core.tls import TlsFiles
 
@@ -61,6 +62,7 @@ class Aggregator:
             in any case. None runs those alone.
         quorum: how many sources must reply; None is content with any.
         roster: where an operator's changes to the sources are kept; None keeps none beyond the process.
+        dialling: how sources that an operator adds are reached; None dials them without TLS.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Aggregator:
         orchestrator: Orchestrator | None = None,
         quorum: Quorum | None = None,
         roster: Roster | None = None,
+        dialling: Dialling | None = None,
     ) -> None:
         if all_filtered not in ("refuse", "unfiltered"):
             raise ConfigError(f"all_filtered must be refuse or unfiltered, not {all_filtered!r}")
@@ -99,6 +102,7 @@ class Aggregator:
         self.orchestrator = orchestrator
         self.quorum = quorum or Quorum()
         self.roster = roster or Roster()
+        self.dialling = dialling
         self._rounds = itertools.count()
         self._verifiers = {p.stage.name for p in pipeline.stages if keeps_reputation(p.stage)}
 

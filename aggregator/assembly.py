@@ -8,6 +8,7 @@ from aggregator.aggregator import Aggregator
 from aggregator.audit import TrailLog
 from aggregator.calls import CallPolicy
 from aggregator.config import AggregatorConfig, StageSpec
+from aggregator.dialling import Dialling
 from aggregator.fan_out import FanOut
 from aggregator.llm import open_llm
 from aggregator.policies import open_policy, split
@@ -15,16 +16,14 @@ from aggregator.quorum import Quorum
 from aggregator.readers import open_reader
 from aggregator.reputation import Reputation
 from aggregator.roster import Roster
-from aggregator.source_client import SourceClient
-from aggregator.source_tokens import read_source_tokens
+from aggregator.source_tokens import TokenShelf, read_source_tokens
 from aggregator.stages import build_stages
-from aggregator.state import database_path, trail_path
+from aggregator.state import database_path, tokens_path, trail_path
 from aggregator.tunnel import DIALLED, TunnelHub
 from core.embedding import open_embedder
 from core.errors import ConfigError
 from core.stage import Resources
 from core.tls import TlsFiles
-from core.tokens import Token
 
 
 def assemble(
@@ -35,20 +34,20 @@ def assemble(
     The sources in `config.dialled` are expected at `hub`.
 
     Raises:
-        ConfigError: no sources, dialled ones without a hub, or an unknown defense, reader, embedder or
-            option.
+        ConfigError: no sources and no hub, dialled ones without a hub, or an unknown defense, reader,
+            embedder or option.
         MissingPackageError: a chosen part is not installed.
         StoreError: the state folder is unusable.
     """
     state = config.state
     roster = Roster(database_path(state))
-    if bool(config.dialled) != (hub is not None):
-        raise ConfigError("sources that dial need both: --accept-dialled HOST:PORT, --dialled ID for each")
+    if config.dialled and hub is None:
+        raise ConfigError("sources that dial need a place to do so: --accept-dialled HOST:PORT is missing")
     twice = sorted(set(config.sources) & set(config.dialled))
     if twice:
         raise ConfigError(f"source {twice[0]!r} has an address and is named by --dialled")
     listed = roster.apply({**config.sources, **dict.fromkeys(config.dialled, DIALLED)})
-    if not listed:
+    if not listed and hub is None:  # where sources dial in, an operator may add the first
         raise ConfigError("an aggregator needs at least one source (--source ID=HOST:PORT)")
     embedder = None if config.embedder == "none" else open_embedder(config.embedder)
     llm = None if config.llm is None else open_llm(config.llm)
@@ -60,8 +59,10 @@ def assemble(
     resources = Resources(embedder=embedder, llm=llm, seed=config.seed)
     floor, policy = split(with_checkpoint(config))
     stages = build_stages(floor, resources, reputation)
-    tokens = {} if config.source_tokens is None else read_source_tokens(config.source_tokens)
-    clients = [_client(s, e.address, config, tls, hub, tokens.get(s)) for s, e in listed.items()]
+    configured = {} if config.source_tokens is None else read_source_tokens(config.source_tokens)
+    tokens = TokenShelf(None if state is None else tokens_path(state), configured)
+    dialling = Dialling(tls, config.deadline_s, hub, tokens)
+    clients = [dialling.client(source, entry.address) for source, entry in listed.items()]
     fan_out = FanOut(clients, config.deadline_s, _policy(config))
     for source, entry in listed.items():
         if entry.drained:
@@ -83,22 +84,8 @@ def assemble(
         else open_policy(policy, resources, reputation, floor=floor, state=state),
         quorum=Quorum(config.quorum, config.on_quorum),
         roster=roster,
+        dialling=dialling,
     )
-
-
-def _client(
-    source: str,
-    address: str,
-    config: AggregatorConfig,
-    tls: TlsFiles | None,
-    hub: TunnelHub | None,
-    token: Token | None,
-) -> SourceClient:
-    if address == DIALLED:
-        if hub is None:
-            raise ConfigError(f"source {source!r} used to dial: --accept-dialled HOST:PORT is missing")
-        return SourceClient(source, address, deadline_s=config.deadline_s, channel=hub.channel(source))
-    return SourceClient(source, address, tls, config.deadline_s, token=token)
 
 
 def _policy(config: AggregatorConfig) -> CallPolicy:

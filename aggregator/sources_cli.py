@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from core.text import clean, squash
 from core.tls import tls_from_flags
 
 if TYPE_CHECKING:
+    from core.tokens import Token
     from protos import operator_pb2
 
 app = typer.Typer(
@@ -34,6 +36,14 @@ _Name = Annotated[
 _Timeout = Annotated[float, typer.Option(min=0.1, help="Seconds to wait.")]
 _Seed = Annotated[int | None, typer.Option(help="Accepted everywhere; nothing here is random.")]
 _TLS = "--tls-cert ops.crt --tls-key ops.key --tls-ca ca.crt"
+_ADD_EXAMPLES = f"""Examples:
+
+  scr aggregator sources add clinic=10.0.0.7:5001 --server agg:6000 {_TLS}
+
+  scr aggregator sources add clinic=10.0.0.7:5001 --token-name aggregator --token-file clinic.token --server agg:6000 {_TLS}
+
+  scr aggregator sources add bank --dialled --server agg:6000 {_TLS}
+"""  # noqa: E501 - a command line that can be copied
 
 
 @app.callback()
@@ -65,12 +75,25 @@ def list_command(
         typer.echo(json.dumps(_as_dict(source)) if as_json else _line(source))
 
 
-@app.command(
-    "add", epilog=f"Examples:\n\n  scr aggregator sources add clinic=10.0.0.7:5001 --server agg:6000 {_TLS}"
-)
+@app.command("add", epilog=_ADD_EXAMPLES)
 def add_command(
-    source: Annotated[str, typer.Argument(metavar="ID=HOST:PORT", help="Who, and where it listens.")],
+    source: Annotated[
+        str,
+        typer.Argument(metavar="ID=HOST:PORT", help="Who, and where it listens; ID alone with --dialled."),
+    ],
     server: _Server,
+    dialled: Annotated[
+        bool, typer.Option("--dialled", help="It dials in where the aggregator accepts sources that dial.")
+    ] = False,
+    token_name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With a token: the aggregator's name at the source.")
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What `scr source token` printed there.")
+    ] = None,
+    token_env: Annotated[
+        str | None, typer.Option(metavar="VARIABLE", help="Environment variable with the same.")
+    ] = None,
     tls_cert: _Cert = None,
     tls_key: _Key = None,
     tls_ca: _Authority = None,
@@ -80,13 +103,50 @@ def add_command(
     seed: _Seed = None,
     config: ConfigFile = None,
 ) -> None:
-    """Ask one more source from now on; a drained one at the same address is asked again."""
+    """Ask one more source from now on; a drained one at the same address is asked again.
+
+    A source may want a token in place of the aggregator's certificate: it goes to the aggregator over TLS,
+    which keeps it in a file of its --state that only its owner reads. It never stands on a command line.
+    """
     from protos import operator_pb2
 
-    ((name, address),) = source_addresses([source]).items()
+    if dialled:
+        name, address = source, ""
+    else:
+        ((name, address),) = source_addresses([source]).items()
     tls = tls_from_flags(tls_cert, tls_key, tls_ca, insecure=insecure)
-    request = operator_pb2.AddRequest(source_id=name, address=address)
+    request = operator_pb2.AddRequest(source_id=name, address=address, dialled=dialled)
+    token = _token(token_name, token_file, token_env)
+    if token is not None:
+        if tls is None:
+            raise ConfigError("a token goes to the aggregator over TLS only")
+        request.token_name, request.token_secret = token
     _tell(_call("Add", request, server, tls, server_name, timeout))
+
+
+def _token(name: str | None, file: Path | None, variable: str | None) -> Token | None:
+    """The token that the flags name; None: none.
+
+    Raises:
+        ConfigError: half of one, two, or what cannot be one.
+    """
+    from core.tokens import given_token
+
+    if name is None and file is None and variable is None:
+        return None
+    if name is None or (file is None) == (variable is None):
+        raise ConfigError("a token needs --token-name, and either --token-file or --token-env")
+    if file is not None:
+        try:
+            secret = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "not text"
+            raise ConfigError(f"--token-file {file}: cannot be read ({why})") from None
+    else:
+        secret = os.environ.get(variable or "", "")
+        if not secret:
+            raise ConfigError(f"--token-env {variable}: no such environment variable, or empty")
+    return given_token(name, secret.strip())
 
 
 @app.command("drain", epilog=f"Examples:\n\n  scr aggregator sources drain clinic --server agg:6000 {_TLS}")

@@ -21,6 +21,11 @@ def trail_path(state: Path) -> Path:
     return state / "trail.jsonl"
 
 
+def tokens_path(state: Path) -> Path:
+    """Tokens that an operator brought for sources, in a file that only its owner reads."""
+    return state / "source-tokens.yaml"
+
+
 def has_state(state: Path) -> bool:
     """Whether an aggregator has kept anything in the folder `state`."""
     return any((state / name).is_file() for name in ("reputation.sqlite", _TRUST_ALONE))

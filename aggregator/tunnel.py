@@ -111,7 +111,7 @@ class _Session:
             ended = [self._calls.pop(each) for each in late]
             if not self._open:
                 problem = TunnelError(grpc.StatusCode.UNAVAILABLE, "the source is leaving")
-            elif len(self._calls) >= MOST_CALLS:
+            elif len(self._calls) >= MOST_CALLS or self.outgoing.qsize() >= MOST_CALLS:
                 problem = TunnelError(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many calls at once")
             else:
                 problem = None
@@ -153,7 +153,7 @@ class _Session:
     def _forget(self, number: int) -> None:
         with self._lock:
             known = self._calls.pop(number, None)
-        if known is not None:
+        if known is not None and self.outgoing.qsize() < 2 * MOST_CALLS:  # the source may not be reading
             self.outgoing.put(source_tunnel_pb2.TunnelCall(call_id=number, cancelled=True))
 
 
@@ -168,8 +168,8 @@ class TunnelChannel:
         return _Method(self._hub, self._source_id, path.rpartition("/")[2], request_serializer)
 
     def close(self) -> None:
-        """Expect this source no more, and end its connection."""
-        self._hub.dismiss(self._source_id)
+        """Expect this source no more, and end its connection; nothing where a newer channel stands."""
+        self._hub.dismiss(self._source_id, self)
 
 
 class _Method:
@@ -185,14 +185,15 @@ class TunnelHub(source_tunnel_pb2_grpc.SourceTunnelServicer):  # type: ignore[mi
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._expected: set[str] = set()
+        self._expected: dict[str, TunnelChannel] = {}
         self._sessions: dict[str, _Session] = {}
 
     def channel(self, source_id: str) -> TunnelChannel:
         """Expect `source_id` to dial from now on; the channel to it."""
+        channel = TunnelChannel(self, source_id)
         with self._lock:
-            self._expected.add(source_id)
-        return TunnelChannel(self, source_id)
+            self._expected[source_id] = channel
+        return channel
 
     def connected(self) -> frozenset[str]:
         """The sources that are connected now."""
@@ -209,10 +210,12 @@ class TunnelHub(source_tunnel_pb2_grpc.SourceTunnelServicer):  # type: ignore[mi
         call.settle(TunnelError(grpc.StatusCode.UNAVAILABLE, "the source has not dialled in"))
         return call
 
-    def dismiss(self, source_id: str) -> None:
-        """Expect a source no more, and end its connection."""
+    def dismiss(self, source_id: str, channel: TunnelChannel) -> None:
+        """Expect a source no more and end its connection, unless it was expected anew since `channel`."""
         with self._lock:
-            self._expected.discard(source_id)
+            if self._expected.get(source_id) is not channel:
+                return
+            del self._expected[source_id]
             session = self._sessions.pop(source_id, None)
         if session is not None:
             session.close("the source was removed")
@@ -224,7 +227,8 @@ class TunnelHub(source_tunnel_pb2_grpc.SourceTunnelServicer):  # type: ignore[mi
         with translating(context):
             source_id = self._identified(context)
         session = _Session()
-        with self._lock:
+        with translating(context), self._lock:
+            self._check_expected(source_id)  # again: it may have been removed meanwhile
             before = self._sessions.get(source_id)
             self._sessions[source_id] = session
         if before is not None:
@@ -258,9 +262,12 @@ class TunnelHub(source_tunnel_pb2_grpc.SourceTunnelServicer):  # type: ignore[mi
         if names is not None and source_id.lower() not in {name.lower() for name in names}:
             raise AccessError(f"{names} dials as source {source_id!r}")
         with self._lock:
-            if source_id not in self._expected:
-                raise AccessError(f"source {source_id!r} dials and is not expected")
+            self._check_expected(source_id)
         return source_id
+
+    def _check_expected(self, source_id: str) -> None:
+        if source_id not in self._expected:
+            raise AccessError(f"source {source_id!r} dials and is not expected")
 
     def close(self) -> None:
         """End every connection."""

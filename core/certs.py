@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-import os
 import re
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ConfigError, MissingPackageError
-from core.paths import write_atomic
+from core.paths import write_atomic, write_private
 from core.tls import TlsFiles
 
 if TYPE_CHECKING:
@@ -226,23 +224,7 @@ def _write_pair(cert_path: Path, key_path: Path, certificate: x509.Certificate, 
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     try:
-        _write_private(key_path, secret)
+        write_private(key_path, secret)
         write_atomic(cert_path, certificate.public_bytes(serialization.Encoding.PEM))
     except OSError as error:
         raise ConfigError(f"{cert_path.parent}: cannot be written: {error.strerror}") from None
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    """`write_atomic` for a secret: the file is its owner's alone from its first byte on."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f".{path.name}.{uuid.uuid4().hex}"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

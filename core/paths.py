@@ -33,11 +33,21 @@ def cache_dir(override: str | Path | None = None) -> Path:
 
 def write_atomic(path: Path, data: str | bytes) -> None:
     """Replace `path` by `data` so that a reader or a crash sees the old content or the new, never half."""
+    _replace(path, data, 0o666)  # less what the process's umask takes away
+
+
+def write_private(path: Path, data: str | bytes) -> None:
+    """`write_atomic` for a secret: the file is its owner's alone (0600) from its first byte on."""
+    _replace(path, data, 0o600)
+
+
+def _replace(path: Path, data: str | bytes, mode: int) -> None:
     payload = data.encode("utf-8") if isinstance(data, str) else data
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f".{path.name}.{uuid.uuid4().hex}"  # not mkstemp: its files are private
+    temporary = path.parent / f".{path.name}.{uuid.uuid4().hex}"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
-        with temporary.open("xb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(payload)
             file.flush()
             os.fsync(file.fileno())

@@ -27,14 +27,21 @@ from core.errors import AuthenticationError, ConfigError
 HEADER = "scr-token"
 _LABEL = b"securecollarag token 1"
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_SECRET = re.compile(r"[!-~]{1,256}")
 _PROOF = re.compile(r"1 ([A-Za-z0-9_.-]{1,64}) (\d{13}) ([0-9a-f]{32}) ([0-9a-f]{64})")
 
 
 class Token(NamedTuple):
-    """What a source gave to a caller: the caller's name there, and the secret."""
+    """What a source gave to a caller: the caller's name there, and the secret, which is never shown."""
 
     name: str
     secret: str
+
+    def __repr__(self) -> str:
+        return f"Token(name={self.name!r})"
+
+    def __str__(self) -> str:
+        return repr(self)
 
 
 class Proof(NamedTuple):
@@ -55,6 +62,19 @@ def new_token(name: str) -> Token:
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{name!r} cannot be a caller's name: 1 to 64 letters, digits, '.', '-' or '_'")
     return Token(name, secrets.token_urlsafe(32))
+
+
+def given_token(name: str, secret: str) -> Token:
+    """A token that a source gave.
+
+    Raises:
+        ConfigError: it cannot be one; the message does not show the secret.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{name!r} cannot be a caller's name: 1 to 64 letters, digits, '.', '-' or '_'")
+    if not _SECRET.fullmatch(secret):
+        raise ConfigError("a token's secret is one line of 1 to 256 printable characters without spaces")
+    return Token(name, secret)
 
 
 def stored_key(secret: str) -> str:

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15protos/operator.proto\x12\x11securecollarag.v1\"\xcb\x01\n\rManagedSource\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0f\n\x07\x63ircuit\x18\x04 \x01(\t\x12\x11\n\tin_flight\x18\x05 \x01(\r\x12\x10\n\x08\x66\x61ilures\x18\x06 \x01(\r\x12\x14\n\x0clast_failure\x18\x07 \x01(\t\x12\x13\n\x0breliability\x18\x08 \x01(\x01\x12\x11\n\treachable\x18\t \x01(\x08\x12\x13\n\x0bn_documents\x18\n \x01(\x04\"\r\n\x0bListRequest\">\n\tListReply\x12\x31\n\x07sources\x18\x01 \x03(\x0b\x32 .securecollarag.v1.ManagedSource\"0\n\nAddRequest\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\"!\n\x0c\x44rainRequest\x12\x11\n\tsource_id\x18\x01 \x01(\t\"\"\n\rRemoveRequest\x12\x11\n\tsource_id\x18\x01 \x01(\t\"1\n\x0b\x43hangeReply\x12\x0f\n\x07outcome\x18\x01 \x01(\t\x12\x11\n\tpersisted\x18\x02 \x01(\x08\x32\xb6\x02\n\x12\x41ggregatorOperator\x12\x44\n\x04List\x12\x1e.securecollarag.v1.ListRequest\x1a\x1c.securecollarag.v1.ListReply\x12\x44\n\x03\x41\x64\x64\x12\x1d.securecollarag.v1.AddRequest\x1a\x1e.securecollarag.v1.ChangeReply\x12H\n\x05\x44rain\x12\x1f.securecollarag.v1.DrainRequest\x1a\x1e.securecollarag.v1.ChangeReply\x12J\n\x06Remove\x12 .securecollarag.v1.RemoveRequest\x1a\x1e.securecollarag.v1.ChangeReplyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15protos/operator.proto\x12\x11securecollarag.v1\"\xcb\x01\n\rManagedSource\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\r\n\x05state\x18\x03 \x01(\t\x12\x0f\n\x07\x63ircuit\x18\x04 \x01(\t\x12\x11\n\tin_flight\x18\x05 \x01(\r\x12\x10\n\x08\x66\x61ilures\x18\x06 \x01(\r\x12\x14\n\x0clast_failure\x18\x07 \x01(\t\x12\x13\n\x0breliability\x18\x08 \x01(\x01\x12\x11\n\treachable\x18\t \x01(\x08\x12\x13\n\x0bn_documents\x18\n \x01(\x04\"\r\n\x0bListRequest\">\n\tListReply\x12\x31\n\x07sources\x18\x01 \x03(\x0b\x32 .securecollarag.v1.ManagedSource\"k\n\nAddRequest\x12\x11\n\tsource_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\t\x12\x0f\n\x07\x64ialled\x18\x03 \x01(\x08\x12\x12\n\ntoken_name\x18\x04 \x01(\t\x12\x14\n\x0ctoken_secret\x18\x05 \x01(\t\"!\n\x0c\x44rainRequest\x12\x11\n\tsource_id\x18\x01 \x01(\t\"\"\n\rRemoveRequest\x12\x11\n\tsource_id\x18\x01 \x01(\t\"1\n\x0b\x43hangeReply\x12\x0f\n\x07outcome\x18\x01 \x01(\t\x12\x11\n\tpersisted\x18\x02 \x01(\x08\x32\xb6\x02\n\x12\x41ggregatorOperator\x12\x44\n\x04List\x12\x1e.securecollarag.v1.ListRequest\x1a\x1c.securecollarag.v1.ListReply\x12\x44\n\x03\x41\x64\x64\x12\x1d.securecollarag.v1.AddRequest\x1a\x1e.securecollarag.v1.ChangeReply\x12H\n\x05\x44rain\x12\x1f.securecollarag.v1.DrainRequest\x1a\x1e.securecollarag.v1.ChangeReply\x12J\n\x06Remove\x12 .securecollarag.v1.RemoveRequest\x1a\x1e.securecollarag.v1.ChangeReplyb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,13 +38,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTREPLY']._serialized_start=265
   _globals['_LISTREPLY']._serialized_end=327
   _globals['_ADDREQUEST']._serialized_start=329
-  _globals['_ADDREQUEST']._serialized_end=377
-  _globals['_DRAINREQUEST']._serialized_start=379
-  _globals['_DRAINREQUEST']._serialized_end=412
-  _globals['_REMOVEREQUEST']._serialized_start=414
-  _globals['_REMOVEREQUEST']._serialized_end=448
-  _globals['_CHANGEREPLY']._serialized_start=450
-  _globals['_CHANGEREPLY']._serialized_end=499
-  _globals['_AGGREGATOROPERATOR']._serialized_start=502
-  _globals['_AGGREGATOROPERATOR']._serialized_end=812
+  _globals['_ADDREQUEST']._serialized_end=436
+  _globals['_DRAINREQUEST']._serialized_start=438
+  _globals['_DRAINREQUEST']._serialized_end=471
+  _globals['_REMOVEREQUEST']._serialized_start=473
+  _globals['_REMOVEREQUEST']._serialized_end=507
+  _globals['_CHANGEREPLY']._serialized_start=509
+  _globals['_CHANGEREPLY']._serialized_end=558
+  _globals['_AGGREGATOROPERATOR']._serialized_start=561
+  _globals['_AGGREGATOROPERATOR']._serialized_end=871
 # @@protoc_insertion_point(module_scope)

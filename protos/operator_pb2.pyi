@@ -41,12 +41,18 @@ class ListReply(_message.Message):
     def __init__(self, sources: _Optional[_Iterable[_Union[ManagedSource, _Mapping]]] = ...) -> None: ...
 
 class AddRequest(_message.Message):
-    __slots__ = ("source_id", "address")
+    __slots__ = ("source_id", "address", "dialled", "token_name", "token_secret")
     SOURCE_ID_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    DIALLED_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_NAME_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_SECRET_FIELD_NUMBER: _ClassVar[int]
     source_id: str
     address: str
-    def __init__(self, source_id: _Optional[str] = ..., address: _Optional[str] = ...) -> None: ...
+    dialled: bool
+    token_name: str
+    token_secret: str
+    def __init__(self, source_id: _Optional[str] = ..., address: _Optional[str] = ..., dialled: _Optional[bool] = ..., token_name: _Optional[str] = ..., token_secret: _Optional[str] = ...) -> None: ...
 
 class DrainRequest(_message.Message):
     __slots__ = ("source_id",)

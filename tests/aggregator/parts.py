@@ -20,7 +20,10 @@ _SERVICE = "securecollarag.v1.SourceNode"
 
 @contextmanager
 def raw_source(
-    behaviour: Behaviour, address: str = "127.0.0.1:0", tls: TlsFiles | None = None
+    behaviour: Behaviour,
+    address: str = "127.0.0.1:0",
+    tls: TlsFiles | None = None,
+    credentials: grpc.ServerCredentials | None = None,
 ) -> Iterator[str]:
     """A gRPC server whose `Retrieve` answers with whatever bytes `behaviour` gives; yields its address."""
 
@@ -42,10 +45,12 @@ def raw_source(
         handlers=(grpc.method_handlers_generic_handler(_SERVICE, handlers),),
         options=(("grpc.so_reuseport", 0), ("grpc.max_send_message_length", -1)),
     )
-    if tls is None:
+    if tls is not None:
+        credentials = tls.server_credentials()
+    if credentials is None:
         port = server.add_insecure_port(address)
     else:
-        port = server.add_secure_port(address, tls.server_credentials())
+        port = server.add_secure_port(address, credentials)
     server.start()
     try:
         yield f"127.0.0.1:{port}"

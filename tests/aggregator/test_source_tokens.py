@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from aggregator.assembly import assemble
 from aggregator.config import AggregatorConfig
-from aggregator.source_tokens import read_source_tokens
+from aggregator.source_tokens import TokenShelf, read_source_tokens
 from aggregator.tunnel import DIALLED, TunnelHub
 from core.config import parse
-from core.errors import ConfigError
+from core.errors import ConfigError, StoreError
 from core.tokens import Token
 
 LOCAL = {"embedder": "hashing", "defenses": []}
@@ -25,6 +27,60 @@ def test_tokens_by_source(tmp_path: Path) -> None:
         path.write_text(wrong)
         with pytest.raises(ConfigError, match=r"tokens\.yaml"):
             read_source_tokens(path)
+    path.write_text("tokens: {clinic: {name: aggregator, secret: two words}}")
+    with pytest.raises(ConfigError, match="without spaces") as caught:
+        read_source_tokens(path)
+    assert "two words" not in str(caught.value)
+
+
+def test_a_token_does_not_show_its_secret() -> None:
+    token = Token("aggregator", "hush")
+    assert "hush" not in f"{token} {token!r} {[token]}"
+    assert token == ("aggregator", "hush")
+
+
+class TestShelf:
+    def test_what_an_operator_brought_outlives_a_restart_and_is_private(self, tmp_path: Path) -> None:
+        path = tmp_path / "state" / "source-tokens.yaml"
+        configured = {"clinic": Token("a", "configured"), "bank": Token("a", "bank's")}
+        shelf = TokenShelf(path, configured)
+        assert shelf.get("clinic") == Token("a", "configured")
+        assert not path.exists()
+        shelf.put("clinic", Token("a", "brought"))
+        shelf.put("archive", Token("b", "third"))
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        again = TokenShelf(path, configured)
+        assert again.get("clinic") == Token("a", "brought")
+        assert again.get("bank") == Token("a", "bank's")
+        again.drop("clinic")
+        again.drop("nobody")
+        assert again.get("clinic") == Token("a", "configured")
+        assert TokenShelf(path).get("clinic") is None
+        assert TokenShelf(path).get("archive") == Token("b", "third")
+
+    def test_threads_lose_no_token(self, tmp_path: Path) -> None:
+        shelf = TokenShelf(tmp_path / "tokens.yaml")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda i: shelf.put(f"s{i}", Token("a", f"secret{i}")), range(24)))
+        kept = TokenShelf(tmp_path / "tokens.yaml")
+        assert all(kept.get(f"s{i}") == Token("a", f"secret{i}") for i in range(24))
+
+    def test_a_disk_that_takes_nothing_changes_nothing(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("no folder")
+        shelf = TokenShelf(tmp_path / "file" / "tokens.yaml")
+        with pytest.raises(StoreError, match="cannot be written"):
+            shelf.put("clinic", Token("a", "secret"))
+        assert shelf.get("clinic") is None
+
+    def test_a_file_that_others_may_read_is_told(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path = tmp_path / "tokens.yaml"
+        TokenShelf(path).put("clinic", Token("a", "secret"))
+        path.chmod(0o644)
+        TokenShelf(path)
+        assert "chmod 600" in caplog.text
+        assert "secret\n" not in caplog.text.replace("secrets", "")
 
 
 def test_a_token_needs_tls(tmp_path: Path) -> None:
@@ -52,8 +108,7 @@ def test_sources_that_dial_stand_beside_the_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "hub", "problem"),
     [
-        ({"dialled": ["clinic"]}, None, "need both"),
-        ({"sources": {"bank": "127.0.0.1:1"}}, TunnelHub(), "need both"),
+        ({"dialled": ["clinic"]}, None, "--accept-dialled HOST:PORT is missing"),
         ({"dialled": ["bank"], "sources": {"bank": "127.0.0.1:1"}}, TunnelHub(), "has an address"),
     ],
 )
