@@ -99,14 +99,22 @@ def density(
 
     0 where `tokens` is empty.
     """
+    hits, distinct = matches(wanted, tokens, embedder, word_cosine)
+    return hits / distinct if distinct else 0.0
+
+
+def matches(
+    wanted: Sequence[str], tokens: Sequence[str], embedder: Embedder | None, word_cosine: float
+) -> tuple[int, int]:
+    """How many of `tokens` match one of `wanted`, repeats counted, and how many distinct words they are."""
     counts = Counter(tokens)
-    if not counts:
-        return 0.0
     there = list(counts)
     sought = list(dict.fromkeys(wanted))
+    if not there:
+        return 0, 0
     matched = np.isin(there, sought)
     if embedder is not None and word_cosine < 1 and sought:
         vectors = embedder.embed(sought + there)
         similar = vectors[len(sought) :] @ vectors[: len(sought)].T
         matched |= similar.max(1) > word_cosine
-    return float(sum(counts[word] for word, hit in zip(there, matched, strict=True) if hit)) / len(there)
+    return sum(counts[word] for word, hit in zip(there, matched, strict=True) if hit), len(there)

@@ -17,7 +17,7 @@ from core.stage import Hook, Resources, StageInput, StageResult, keep_where
 from core.text import content_hash
 
 _REMEMBERED = 10_000
-_PROMPT = "Text:"
+PROMPT = "Text:"
 
 
 class PerplexityConfig(StrictModel):
@@ -83,15 +83,20 @@ class PerplexityStage:
 
     def _log_perplexity(self, text: str) -> float:
         """Mean negative log-likelihood per token; NaN where the text has no words or the call failed."""
-        short = " ".join(text.split()[: self.config.words])[: 12 * self.config.words]
+        short = beginning(text, self.config.words)
         if not short:
             return float("nan")
         key = content_hash(short)
         if key not in self._known:
             try:
-                self._known[key] = -float(self._llm.log_likelihood(_PROMPT, [f" {short}"])[0])
+                self._known[key] = -float(self._llm.log_likelihood(PROMPT, [f" {short}"])[0])
             except LLMError:
                 return float("nan")
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         return self._known[key]
+
+
+def beginning(text: str, n: int) -> str:
+    """The first `n` words of `text`, none of them longer than twelve letters on average."""
+    return " ".join(text.split()[:n])[: 12 * n]

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sim import export_cli as exporting
+from sim import fit_cli as fitting
 from sim.reproduce import cli as reproduction
 from sim.sweep import cli as sweeping
 
@@ -39,6 +40,7 @@ def _group() -> None:
 
 app.command(epilog=reproduction.EXAMPLES)(reproduction.reproduce)
 app.command(epilog=exporting.EXAMPLES)(exporting.export)
+app.command(epilog=fitting.EXAMPLES)(fitting.fit)
 app.add_typer(sweeping.app, name="sweep")
 
 

@@ -30,7 +30,7 @@ ASKING = (  # a language model, of each document: seconds a question
 
 
 def _asking(name: str) -> dict[str, Any]:
-    return {"name": name, "settings": defense_variant(name).settings, "queries": 20, "seeds": 1}
+    return {"name": name, "settings": defense_variant(name).settings, "queries": 10, "seeds": 1}
 
 
 DEFENSES: tuple[Any, ...] = (*FREE, *map(_asking, ASKING))
