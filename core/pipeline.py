@@ -34,6 +34,11 @@ class StageRecord:
     error: str | None = None
     notes: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def llm_failures(self) -> int:
+        """Calls of a language model that failed inside the stage: its notes named `..._failures`."""
+        return int(sum(n for name, n in self.notes.items() if name.endswith("_failures")))
+
 
 @dataclass(frozen=True)
 class PipelineResult:

@@ -74,7 +74,11 @@ class StageInput:
 
 @dataclass(frozen=True)
 class StageResult:
-    """Documents that go on, and a verdict for each document that came in."""
+    """Documents that go on, and a verdict for each document that came in.
+
+    `notes`: numbers of this round. What ends in `_failures` counts calls of a language model that failed,
+    and is shown wherever the round is; `fallback` above 0: all were rejected and all stay.
+    """
 
     documents: tuple[Candidate, ...]
     verdicts: tuple[Verdict, ...]

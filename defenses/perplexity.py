@@ -13,11 +13,13 @@ from pydantic import Field
 from core.config import StrictModel, parse
 from core.errors import LLMError
 from core.llm import Capability, ScoringLLM, require_llm
-from core.stage import Hook, Resources, StageInput, StageResult, keep_where
+from core.stage import Hook, Resources, StageInput, StageResult
 from core.text import content_hash
+from core.verdict import Action, Verdict
 
 _REMEMBERED = 10_000
 PROMPT = "Text:"
+FAILED = "llm_failed"
 
 
 class PerplexityConfig(StrictModel):
@@ -39,8 +41,9 @@ class PerplexityConfig(StrictModel):
 class PerplexityStage:
     """Drops unlikely texts. Catches token soup of gradient attacks, not fluent lies.
 
-    Remembers the perplexity of texts it has read, which changes no result. A failed call counts as
-    ordinary text. Credibility is one half at the threshold and falls with each nat above it.
+    Remembers the perplexity of texts it has read, which changes no result. A text on which the model fails
+    is not judged (abstain), and the notes count it; neither is one without words. Credibility is one half at
+    the threshold and falls with each nat above it.
     """
 
     name = "perplexity"
@@ -54,21 +57,25 @@ class PerplexityStage:
         self._known: OrderedDict[str, float] = OrderedDict()
 
     def run(self, given: StageInput) -> StageResult:
-        logs = np.array([self._log_perplexity(document.text) for document in given.documents])
-        read = np.isfinite(logs)
-        threshold = self._threshold(logs[read])
-        excess = np.where(read, logs - threshold, -np.inf)
-        result = keep_where(
-            given,
-            [not bool(value > 0) for value in excess],
-            "perplexity",
-            credibility=[float(1.0 / (1.0 + np.exp(np.clip(value, -50.0, 50.0)))) for value in excess],
-            evidence=[
-                {"perplexity": float(np.exp(min(value, 50.0)))} if seen else {"not_read": 1.0}
-                for value, seen in zip(logs, read, strict=True)
-            ],
-        )
-        return StageResult(result.documents, result.verdicts, {"llm_failures": float((~read).sum())})
+        found = [self._log_perplexity(document.text) for document in given.documents]
+        known = [value for value in found if isinstance(value, float)]
+        threshold = self._threshold(np.array(known))
+        verdicts, documents = [], []
+        for document, value in zip(given.documents, found, strict=True):
+            if isinstance(value, str):
+                verdicts.append(Verdict(document.key, Action.ABSTAIN, None, value))
+                documents.append(document)
+                continue
+            excess = value - threshold
+            score = float(1.0 / (1.0 + np.exp(np.clip(excess, -50.0, 50.0))))
+            evidence = {"perplexity": float(np.exp(min(value, 50.0)))}
+            if excess > 0:
+                verdicts.append(Verdict(document.key, Action.DROP, score, "perplexity", evidence))
+                continue
+            verdicts.append(Verdict(document.key, Action.KEEP, score, "passed", evidence))
+            documents.append(document)
+        failures = sum(value == FAILED for value in found)
+        return StageResult(tuple(documents), tuple(verdicts), {"llm_failures": float(failures)})
 
     def _threshold(self, logs: NDArray[np.float64]) -> float:
         """Largest log-perplexity that passes."""
@@ -81,17 +88,20 @@ class PerplexityStage:
         spread = 1.4826 * float(np.median(np.abs(logs - middle)))
         return middle + config.deviations * max(spread, config.least_spread)
 
-    def _log_perplexity(self, text: str) -> float:
-        """Mean negative log-likelihood per token; NaN where the text has no words or the call failed."""
+    def _log_perplexity(self, text: str) -> float | str:
+        """Mean negative log-likelihood per token, or why there is none."""
         short = beginning(text, self.config.words)
         if not short:
-            return float("nan")
+            return "no_words"
         key = content_hash(short)
         if key not in self._known:
             try:
-                self._known[key] = -float(self._llm.log_likelihood(PROMPT, [f" {short}"])[0])
+                value = -float(self._llm.log_likelihood(PROMPT, [f" {short}"])[0])
             except LLMError:
-                return float("nan")
+                return FAILED
+            if not np.isfinite(value):
+                return FAILED
+            self._known[key] = value
             while len(self._known) > _REMEMBERED:
                 self._known.popitem(last=False)
         return self._known[key]

@@ -45,8 +45,16 @@ def summarise(
         "reliability": reliability_metrics(rounds),
         "latency_ms": {step: latency(r.latency_ms.get(step) for r in rounds) for step in STEPS},
         "stages": stage_metrics(rounds, stages, attacked),
-        "failures": dict(sorted(Counter(f.kind for r in rounds for f in r.failures).items())),
+        "failures": failure_counts(rounds),
     }
+
+
+def failure_counts(rounds: Sequence[RoundRecord]) -> dict[str, int]:
+    """Sources that gave nothing by kind, and under `llm` calls of a language model that failed in a stage."""
+    counts = Counter(f.kind for r in rounds for f in r.failures)
+    if calls := sum(sum(r.llm_failures.values()) for r in rounds):
+        counts["llm"] = calls
+    return dict(sorted(counts.items()))
 
 
 def estimate(

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from aggregator.answer import Answer
 from aggregator.fan_out import Gathered
+from aggregator.hooks import CHECK_FAILED
 from core.records import DocumentKey
 from core.verdict import Verdict
 from sim.arms import Arm
@@ -54,6 +55,7 @@ def record_round(
     documents = _documents(answer, gathered, labels, gold)
     positions = {DocumentKey(one.source_id, one.doc_id): i for i, one in enumerate(documents)}
     attacked = arm.attacked and case.active
+    unjudged = answer.refused and answer.text == CHECK_FAILED  # a breakdown is no defense that held
     outcome = score_answer(
         "" if answer.refused else answer.text,
         case.question.answers,
@@ -78,8 +80,8 @@ def record_round(
         abstained=answer.abstained,
         refused=answer.refused,
         correct=outcome.correct,
-        target_given=outcome.target_given,
-        attack_success=outcome.attack_success,
+        target_given=None if unjudged else outcome.target_given,
+        attack_success=None if unjudged else outcome.attack_success,
         failures=tuple(Failure(failure.source_id, failure.kind) for failure in gathered.failures),
         stage_errors={stage.stage: stage.error for stage in answer.stages if stage.error is not None},
         warnings=answer.warnings,
@@ -90,6 +92,7 @@ def record_round(
         probes=probes,
         trust=dict(trust),
         relations=by_position(relations, positions),
+        llm_failures={stage.stage: stage.llm_failures for stage in answer.stages if stage.llm_failures},
     )
 
 

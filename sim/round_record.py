@@ -87,6 +87,7 @@ class RoundRecord:
     of an attacker among the users since the round before, and `trust` what is thought of the users then.
     `relations` are the edges that a verifier saw between documents: two positions in `documents`, how much
     they agree and conflict, each in [0,1].
+    `llm_failures`: calls of a language model that failed inside a stage, by stage.
     `n_gold` is the number of documents that qrels name for the question, None without qrels.
     `latency_ms` (fan_out, verify, stages, read, total) is all that may differ between two equal runs.
     """
@@ -118,6 +119,7 @@ class RoundRecord:
     probes: tuple[ProbeRecord, ...] = ()
     trust: Mapping[str, float] = field(default_factory=dict)
     relations: tuple[tuple[int, int, float, float], ...] = ()
+    llm_failures: Mapping[str, int] = field(default_factory=dict)
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
 

@@ -19,9 +19,11 @@ def summary_lines(metrics: Mapping[str, Any]) -> list[str]:
         f"malicious {_number(reliability['malicious_mean'])}",
         "median ms: " + ", ".join(f"{step} {_number(latency[step]['p50'], 1)}" for step in latency),
     ]
-    if metrics["failures"]:
-        failures = ", ".join(f"{kind} {count}" for kind, count in metrics["failures"].items())
-        lines.append(f"source failures: {failures}")
+    failed = {kind: count for kind, count in metrics["failures"].items() if kind != "llm"}
+    if failed:
+        lines.append("source failures: " + ", ".join(f"{kind} {count}" for kind, count in failed.items()))
+    if "llm" in metrics["failures"]:
+        lines.append(f"calls of a language model that failed: {metrics['failures']['llm']}")
     errors = {name: stage["errors"] for name, stage in metrics["stages"].items() if stage["errors"]}
     if errors:
         lines.append("stage errors: " + ", ".join(f"{name} {count}" for name, count in errors.items()))

@@ -14,7 +14,7 @@ TABLE = "table.csv"
 _MEASURES = (
     "asr", "accuracy", "target_rate", "tpr", "tnr", "fpr", "fnr", "auroc", "ece", "recall_at_k", "mrr",
     "poisoned_mrr", "sr", "retrieval_asr", "reliability_benign", "reliability_malicious", "cpu_ms_p50",
-    "cpu_ms_p95", "llm_calls", "refused", "stage_errors", "source_failures",
+    "cpu_ms_p95", "llm_calls", "refused", "stage_errors", "llm_failures", "source_failures",
 )  # fmt: skip
 _COUNTS = ("n_queries", "n_rounds", "n_benign", "n_malicious", "n_neutral")
 _SHOWN = ("asr", "accuracy", "target_rate", "tpr", "tnr")

@@ -99,6 +99,7 @@ class Lab:
         self.n_questions = options.queries or (1000 if options.full else questions)
         self.embedder = open_embedder(options.embedder, options.cache_dir)
         self.meter = Meter()
+        self.llm_failures = 0
         self._folders = _folders(options.dataset)
 
     @cached_property
@@ -162,6 +163,7 @@ class Lab:
         with counting(self.progress, title, len(asked)), _quiet_fallback():
             for one in asked:
                 found.append(pool.round(one, stage, **given))
+                self.llm_failures += found[-1].llm_failures
                 self.progress.advance()
         return found
 
@@ -224,6 +226,11 @@ class Lab:
             if federated
             else f"one index, the first {depth or chosen.k} by cosine with the question's poisons among them"
         )
+        if self.llm_failures:
+            notes = (
+                *notes,
+                f"{self.llm_failures} calls of the model failed in a stage: those documents were not judged.",
+            )
         measured = f"Measured: {reader}; {self.options.embedder} retrieves; {place}; {sizes}."
         if source != SOURCE:
             return Table(self.table, source, settings, rows, (*notes, measured))

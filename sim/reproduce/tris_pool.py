@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.embedding.base import Embedder
-from core.pipeline import Pipeline
+from core.pipeline import Pipeline, PipelineStage
 from core.reader import Reader, ReadRequest
 from core.records import Candidate, DocumentKey, Query
 from core.seeding import derive_seed, generator
@@ -39,7 +39,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Round:
-    """What one question came to; `outcome` as in `sim.scoring`, counts over the candidates."""
+    """What one question came to; `outcome` as in `sim.scoring`, counts over the candidates.
+
+    `llm_failures`: calls of a language model that failed inside the stage.
+    """
 
     query_id: str
     outcome: Outcome
@@ -48,6 +51,7 @@ class Round:
     clean: int
     clean_kept: int
     poisons_read: int
+    llm_failures: int = 0
 
 
 def craft(
@@ -135,9 +139,17 @@ class Pool:
         self, asked: Asked, stage: DocumentStage | None, *, poisoned: bool, k: int | None = None,
         reader: Reader | None = None,
     ) -> Round:  # fmt: skip
-        """Judge by `stage` (None: no defense) and read; `reader` in place of the pool's."""
+        """Judge by `stage` (None: no defense) and read; `reader` in place of the pool's.
+
+        Raises:
+            StageError: the stage raised: nothing is measured of a defense that did not run.
+            LLMError: the reader's model failed.
+        """
         given = self.candidates(asked, poisoned, k)
-        kept = given.documents if stage is None else Pipeline([stage]).run(given).documents
+        kept, failures = given.documents, 0
+        if stage is not None:
+            judged = Pipeline([PipelineStage(stage, required=True)]).run(given)
+            kept, failures = judged.documents, sum(record.llm_failures for record in judged.trail)
         kept = tuple(sorted(kept, key=lambda document: document.rank))
         reads = kept[: self._reader_k]
         reading = reader or self._reader
@@ -161,4 +173,5 @@ class Pool:
             clean=len(given.documents) - len(bad),
             clean_kept=sum(d.key.source_id != POISON for d in kept),
             poisons_read=sum(d.key.source_id == POISON for d in reads),
+            llm_failures=failures,
         )

@@ -46,7 +46,8 @@ def tidy(cell: Mapping[str, Any]) -> dict[str, Any]:
         "llm_calls": cost["llm_calls"],
         "refused": sum(r["refused"] for r in rounds),
         "stage_errors": sum(stage["errors"] for stage in metrics["stages"].values()),
-        "source_failures": sum(metrics["failures"].values()),
+        "llm_failures": metrics["failures"].get("llm", 0),
+        "source_failures": sum(count for kind, count in metrics["failures"].items() if kind != "llm"),
     }
     return row
 

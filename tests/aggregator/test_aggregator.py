@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,21 @@ def test_a_failing_stage_fails_open() -> None:
     assert any("broken" in warning for warning in answer.warnings)
     assert not any("/private" in warning for warning in answer.warnings)
     assert len(answer.kept) == 3
+
+
+def test_failed_calls_of_a_stage_and_an_unfiltered_round_are_told() -> None:
+    class Noted(PoisonStage):
+        name = "noted"
+
+        def run(self, given: StageInput) -> StageResult:
+            notes = {"llm_failures": 2.0, "audit_failures": 1.0, "llm_calls": 9.0, "fallback": 1.0}
+            return replace(keep_where(given, [True] * len(given.documents), ""), notes=notes)
+
+    answer = aggregator(Noted()).ask("archive", gathered=ROUND)
+    assert answer.stages[0].llm_failures == 3
+    assert "stage 'noted': 3 calls of its language model failed" in answer.warnings
+    assert "stage 'noted' rejected every document: all stay unfiltered" in answer.warnings
+    assert aggregator(PoisonStage()).ask("archive", gathered=ROUND).warnings == ()
 
 
 def test_a_failing_required_stage_fails_closed_and_shows_in_the_trail() -> None:

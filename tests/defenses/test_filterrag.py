@@ -5,6 +5,7 @@ import pytest
 from core.embedding.hashing import HashingEmbedder
 from core.errors import ConfigError
 from core.stage import Resources
+from core.verdict import Action
 from defenses.filterrag import FilterRagStage, density
 from tests.defenses.rounds import a_round, kept
 from tests.scripted_llm import ScriptedLLM
@@ -49,9 +50,21 @@ def test_at_most_so_many_stay() -> None:
     assert kept(stage.run(a_round(QUESTION, [CLEAN, POISON, CLEAN + " again"]))) == [0]
 
 
-def test_failures_are_counted() -> None:
-    stage = FilterRagStage({"word_cosine": 1}, Resources(llm=ScriptedLLM(fail=True)))
-    assert stage.run(a_round(QUESTION, [CLEAN])).notes["llm_failures"] == 1
+def test_a_failed_call_judges_nothing_and_is_counted() -> None:
+    stage = FilterRagStage({"word_cosine": 1, "epsilon": 0.01}, Resources(llm=ScriptedLLM(fail=True)))
+    result = stage.run(a_round(QUESTION, [CLEAN, POISON]))
+    assert kept(result) == [0, 1]
+    assert [(v.action, v.credibility, v.reason) for v in result.verdicts] == [
+        (Action.ABSTAIN, None, "llm_failed")
+    ] * 2
+    assert result.notes["llm_failures"] == 2
+
+
+def test_of_what_was_not_judged_too_only_so_many_stay() -> None:
+    stage = FilterRagStage({"word_cosine": 1, "keep": 1}, Resources(llm=ScriptedLLM(fail=True)))
+    result = stage.run(a_round(QUESTION, [CLEAN, POISON]))
+    assert kept(result) == [0]
+    assert [v.reason for v in result.verdicts] == ["llm_failed", "outranked"]
 
 
 def test_what_it_needs() -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from core.errors import ConfigError
 from core.llm import Capability
 from core.stage import Resources
+from core.verdict import Action
 from defenses.perplexity import PerplexityStage
 from tests.defenses.rounds import a_round, kept
 from tests.scripted_llm import ScriptedLLM
@@ -53,11 +54,22 @@ def test_a_text_is_read_once() -> None:
     assert len(llm.prompts) == 2
 
 
-def test_failures_and_empty_texts_pass_and_are_counted() -> None:
+def test_failures_and_empty_texts_are_not_judged_and_failures_are_counted() -> None:
     stage = PerplexityStage({"limit": 2.0}, Resources(llm=Scorer(fail=True)))
-    result = stage.run(a_round("q", ["plain", "odd"]))
-    assert kept(result) == [0, 1]
+    result = stage.run(a_round("q", ["plain", "odd", " "]))
+    assert kept(result) == [0, 1, 2]
+    assert {(v.action, v.credibility) for v in result.verdicts} == {(Action.ABSTAIN, None)}
+    assert [v.reason for v in result.verdicts] == ["llm_failed", "llm_failed", "no_words"]
     assert result.notes["llm_failures"] == 2
+
+
+def test_a_likelihood_that_is_no_number_is_a_failure() -> None:
+    class Odd(Scorer):
+        def log_likelihood(self, prompt: str, continuations: Sequence[str]) -> NDArray[np.float64]:
+            return np.array([-np.inf])
+
+    result = PerplexityStage({"limit": 2.0}, Resources(llm=Odd())).run(a_round("q", ["plain"]))
+    assert (kept(result), result.notes["llm_failures"]) == ([0], 1)
 
 
 def test_what_it_needs() -> None:

@@ -12,6 +12,7 @@ from sim.metrics import (
     auroc,
     calibration_error,
     document_metrics,
+    failure_counts,
     latency,
     reliability_metrics,
     retrieval_metrics,
@@ -20,6 +21,7 @@ from sim.metrics import (
     summarise,
 )
 from sim.round_record import Failure
+from sim.summary import summary_lines
 from tests.integration.check_metrics import problems
 from tests.sim.rounds_made import document, dropped, record
 
@@ -163,6 +165,17 @@ def test_sources_are_those_at_the_end_of_the_last_trial_and_means_cover_all_tria
     found = reliability_metrics(rounds)
     assert found["benign_mean"] == pytest.approx(0.7)
     assert found["malicious_mean"] == pytest.approx(0.1)
+
+
+def test_failed_calls_of_a_model_are_counted_beside_failed_sources():
+    rounds = [
+        record(llm_failures={"tris": 2, "scr": 1}, failures=(Failure("source-01", "deadline"),)),
+        record(llm_failures={"tris": 1}),
+    ]
+    assert failure_counts(rounds) == {"deadline": 1, "llm": 4}
+    assert failure_counts([record()]) == {}
+    lines = summary_lines(summarise(rounds, {"seed": 0}, ["tris"], attacked=False))
+    assert lines[-2:] == ["source failures: deadline 1", "calls of a language model that failed: 4"]
 
 
 def test_stage_errors_are_counted_per_stage():

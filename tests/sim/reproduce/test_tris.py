@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import ConfigError, DataError
+from core.errors import ConfigError, DataError, StageError
+from core.stage import Resources
+from defenses.filterrag import FilterRagStage
+from defenses.tris.stage import TrisStage
 from sim.corpora.records import Question
 from sim.progress import Quiet
 from sim.reproduce import REPRODUCTIONS
@@ -10,6 +13,7 @@ from sim.reproduce.table import ReproduceOptions
 from sim.reproduce.tris import GATE, LAYERS, _seen, table_1, table_4, table_8, table_10
 from sim.reproduce.tris_lab import Lab, rate, removed
 from sim.reproduce.tris_pool import POISON, Asked, craft
+from tests.scripted_llm import ScriptedLLM
 from tests.sim.tiny_world import write_world
 
 
@@ -70,6 +74,22 @@ def test_a_round_without_defense_keeps_all_and_tris_rejects_the_question_in_fron
     assert rate(plain, "tpr") == 100.0
     clean = lab.measure("clean", pool, asked, None, poisoned=False)
     assert all(r.outcome.attack_success is None and r.poisons == 0 for r in clean)
+
+
+def test_a_defense_that_breaks_down_is_not_measured_and_failed_calls_are_told(world):
+    class Broken(TrisStage):
+        def run(self, given):
+            raise RuntimeError("no vectors today")
+
+    lab = Lab("tris-1", options(world), Quiet(), 4)
+    (tiny,) = lab.worlds
+    asked, pool = lab.craft(tiny, "poisonedrag")[:1], lab.pool(tiny)
+    with pytest.raises(StageError, match="no vectors today"):
+        lab.measure("broken", pool, asked, Broken({}, Resources()), poisoned=True)
+    silent = FilterRagStage({"word_cosine": 1}, Resources(llm=ScriptedLLM(fail=True)))
+    (found,) = lab.measure("silent", pool, asked, silent, poisoned=True)
+    assert (found.llm_failures, found.poisons_kept) == (20, 5)
+    assert "20 calls of the model failed in a stage" in " ".join(lab.finish([], ()).notes)
 
 
 def test_what_is_removed_is_counted_over_the_floor():
