@@ -298,16 +298,7 @@ class Aggregator:
         journey.stages.extend(result.trail)
         for place, record in zip(pipeline.stages, result.trail, strict=True):
             journey.book("verify" if record.stage in self._verifiers else "stages", record.milliseconds)
-            if record.error is not None:
-                journey.warnings.append(f"stage {record.stage!r} failed and judged nothing")
-            if record.llm_failures:
-                journey.warnings.append(
-                    f"stage {record.stage!r}: {record.llm_failures} calls of its language model failed"
-                )
-            if record.notes.get("fallback"):
-                journey.warnings.append(
-                    f"stage {record.stage!r} rejected every document: all stay unfiltered"
-                )
+            journey.note_troubles(record)
             if getattr(place.stage, "withholds", False):
                 journey.withheld.update(v.key for v in record.verdicts if v.action is Action.DROP)
         return narrow(given, result.documents)

@@ -13,7 +13,7 @@ from aggregator.fan_out import FanOut
 from aggregator.llm import open_llm
 from aggregator.policies import open_policy, split
 from aggregator.quorum import Quorum
-from aggregator.readers import open_reader
+from aggregator.readers import open_reader, share_options
 from aggregator.reputation import Reputation
 from aggregator.roster import Roster
 from aggregator.source_tokens import TokenShelf, read_source_tokens
@@ -50,7 +50,8 @@ def assemble(
     if not listed and hub is None:  # where sources dial in, an operator may add the first
         raise ConfigError("an aggregator needs at least one source (--source ID=HOST:PORT)")
     embedder = None if config.embedder == "none" else open_embedder(config.embedder)
-    llm = None if config.llm is None else open_llm(config.llm)
+    for_reader, for_stages = share_options(config.reader, config.llm, config.llm_options)
+    llm = None if config.llm is None else open_llm(config.llm, for_stages)
     reputation = Reputation(
         database_path(state),
         start=config.reliability_start,
@@ -70,7 +71,7 @@ def assemble(
     return Aggregator(
         fan_out,
         stages.pipeline,
-        open_reader(config.reader, embedder, config.llm_options),
+        open_reader(config.reader, embedder, for_reader),
         reputation,
         embedder,
         guards=stages.guards,

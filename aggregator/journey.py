@@ -82,6 +82,16 @@ class Journey:
         self.stages.append(StageRecord(stage, hook, (), 0.0, f"{type(error).__name__}: {error}"))
         self.warnings.append(f"stage {stage!r} failed: {type(error).__name__}")
 
+    def note_troubles(self, record: StageRecord) -> None:
+        """Tell what a stage's record holds that a reader of the answer must know."""
+        name = f"stage {record.stage!r}"
+        if record.error is not None:
+            self.warnings.append(f"{name} failed and judged nothing")
+        if record.llm_failures:
+            self.warnings.append(f"{name}: {record.llm_failures} calls of its language model failed")
+        if record.notes.get("fallback"):
+            self.warnings.append(f"{name} rejected every document: all stay unfiltered")
+
     def note_unstored(self, what: str, error: Exception | None = None) -> None:
         """Record that the disk did not take `what`: the answer stands, and says so."""
         if error is not None:

@@ -30,8 +30,9 @@ class RunConfig(StrictModel):
 
     `documents` sizes the synthetic world and applies to it alone. `stages` sets up single stages by
     name and `all_filtered` says what happens where every document was dropped (YAML only, both).
-    `compare` None means: where the reader needs no LLM. `malicious` is a share, rounded down to whole
-    sources. `deadline` is in seconds, for a whole fan-out.
+    `llm_options` go to the reader's model, and to `llm`, that of the stages, where it is the same one or
+    the reader has none. `compare` None means: where the reader needs no LLM. `malicious` is a share, rounded
+    down to whole sources. `deadline` is in seconds, for a whole fan-out.
     """
 
     dataset: str = "synthetic"

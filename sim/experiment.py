@@ -11,15 +11,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from aggregator.llm import open_llm
 from aggregator.policies import POLICIES, open_policy, split
-from aggregator.readers import READERS, open_reader
+from aggregator.readers import READERS
 from aggregator.reputation import Reputation
 from aggregator.stages import STAGES, build_stages
 from core.embedding import EMBEDDERS, open_embedder
 from core.embedding.base import Vectors
 from core.errors import CheckpointError, DataError
-from core.llm import LLM
 from core.paths import cache_dir
 from core.stage import Resources
 from sim.arms import Arm, plan_arms, stage_specs
@@ -32,6 +30,7 @@ from sim.comparison import Comparison, compare
 from sim.config import RunConfig, resolve
 from sim.corpora import Corpus, Question, load_corpus, select_questions
 from sim.metrics import summarise
+from sim.models import run_reader, stage_model
 from sim.output import RunFolder
 from sim.partition import cluster_labels
 from sim.progress import Progress, open_progress
@@ -93,7 +92,7 @@ def run_experiment(
 def _run(config: RunConfig, report: Progress, fresh: bool) -> RunResult:
     reader = check_names(config)
     corpus, questions = load_data(config, report)
-    try_stages(config)
+    try_parts(config)
     comparing = config.compare
     if comparing is None:
         comparing = bool(getattr(reader, "simulated", False)) and not getattr(reader, "forced_choice", False)
@@ -172,10 +171,8 @@ def _ask_all(
         categories = _categories(corpus, vectors)
         dialer = Dialer(federation.addresses, config.deadline)
         stack.callback(dialer.close)
-        llm = _open_llm(config)
-        reader = open_reader(
-            config.reader, federation.embedder, config.llm_options, cache_dir=config.cache_dir
-        )
+        llm = stage_model(config)
+        reader = run_reader(config, federation.embedder)
         for number in range(folder.done // len(questions), config.trials):
             trial = plan_trial(number, config, corpus, categories, questions)
             folder.write(SHARDS, with_trial(folder.path(SHARDS), shard_table(trial, categories)))
@@ -198,18 +195,17 @@ def check_names(config: RunConfig) -> Any:
     return READERS.get(config.reader.partition(":")[0])
 
 
-def try_stages(config: RunConfig) -> None:
-    """Make every stage once, so that a wrong option is told before anything is started."""
-    embedder = open_embedder(config.embedder, memory_only=True)  # its model is not loaded by this
-    resources = Resources(embedder=embedder, llm=_open_llm(config), seed=config.seed)
+def try_parts(config: RunConfig) -> None:
+    """Make every stage and the reader once: a wrong option, or a model that cannot do what it must, is told
+    before anything is started. No weights are loaded by this.
+    """
+    embedder = open_embedder(config.embedder, memory_only=True)
+    run_reader(config, embedder)
+    resources = Resources(embedder=embedder, llm=stage_model(config), seed=config.seed)
     floor, policy = split(stage_specs(config))
     build_stages(floor, resources, Reputation())
     if policy is not None:
         open_policy(policy, resources, Reputation(), floor=floor).close()
-
-
-def _open_llm(config: RunConfig) -> LLM | None:
-    return None if config.llm is None else open_llm(config.llm)
 
 
 def load_data(config: RunConfig, report: Progress) -> tuple[Corpus, list[Question]]:

@@ -34,6 +34,33 @@ READERS = Registry(
 DEFAULT_LLM = "smollm2"
 
 
+def reader_model(spec: str) -> str | None:
+    """The back end that the reader `spec` asks, None for a reader without one.
+
+    Raises:
+        ConfigError: unknown reader.
+    """
+    from aggregator.llm import LLMS
+
+    name, _, argument = spec.partition(":")
+    if "llm" not in inspect.signature(READERS.get(name)).parameters:
+        return None
+    return spec if name in LLMS else argument or DEFAULT_LLM
+
+
+def share_options(
+    reader: str, llm: str | None, options: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """`llm_options` of a configuration for the reader's model and for that of the stages.
+
+    They are the reader's. The stages' model `llm` gets them where it is the same one, or where the reader
+    has none.
+    """
+    model = reader_model(reader)
+    stages = options if llm is not None and model in (None, llm) else {}
+    return ({} if model is None and llm is not None else options), stages
+
+
 def open_reader(
     spec: str,
     embedder: Embedder | None = None,
@@ -52,7 +79,7 @@ def open_reader(
         ConfigError: unknown reader, or one whose needs the deployment does not meet.
         MissingPackageError: a library or model that it needs is not installed.
     """
-    from aggregator.llm import LLMS, open_llm
+    from aggregator.llm import open_llm
 
     name, _, argument = spec.partition(":")
     factory = READERS.get(name)
@@ -62,8 +89,8 @@ def open_reader(
         if embedder is None:
             raise ConfigError(f"reader {name!r} needs an embedder and none is configured")
         given["embedder"] = embedder
-    if "llm" in parameters:
-        back_end = spec if name in LLMS else argument or DEFAULT_LLM
+    back_end = reader_model(spec)
+    if back_end is not None:
         given["llm"] = (
             open_llm(back_end, llm_options, cache_dir=cache_dir)
             if opening is None

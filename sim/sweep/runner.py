@@ -15,7 +15,7 @@ from core.errors import ConfigError, ScrError, StoreError
 from core.paths import cache_dir, write_atomic
 from sim.cluster import ray_session
 from sim.config import RunConfig
-from sim.experiment import cache_folder, check_names, digests, load_data, try_stages
+from sim.experiment import cache_folder, check_names, digests, load_data, try_parts
 from sim.progress import Progress, Quiet, counting
 from sim.sweep.cell import Cell, read_cell
 from sim.sweep.config import SweepConfig
@@ -66,7 +66,7 @@ def plan(config: SweepConfig, progress: Progress) -> list[Cell]:
         if (key := _stage_key(settings)) not in checked:
             checked.add(key)
             check_names(settings)
-            try_stages(settings)
+            try_parts(settings)
         verifies = bool(VERIFIERS & set(settings.stage_names))
         weights = f"{corpus_key(settings)}/{settings.checkpoint}/{verifies}"
         if weights not in known:
@@ -185,4 +185,5 @@ def _data_key(config: RunConfig) -> str:
 
 def _stage_key(config: RunConfig) -> str:
     """What the checks of stages and reader depend on."""
-    return str((config.attacked, config.defense, config.reader, config.llm, config.stages, config.behavior))
+    parts = (config.defense, config.stages, config.reader, config.llm, config.llm_options)
+    return str((config.attacked, config.behavior, *parts))

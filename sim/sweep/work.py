@@ -9,13 +9,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from aggregator.fan_out import Gathered
 from aggregator.llm import open_llm
 from aggregator.llm.cache import ResponseCache
 from aggregator.policies import POLICIES
-from aggregator.readers import open_reader
 from core.embedding import open_embedder
 from core.embedding.cache import CachedEmbedder
 from core.errors import ScrError
@@ -28,6 +27,7 @@ from sim.arms import Arm, ArmRun, only, plan_arms
 from sim.config import RunConfig
 from sim.corpora import load_corpus, select_questions
 from sim.metrics import kept_benign, latency, rejected_malicious, summarise
+from sim.models import Opening, run_reader, stage_model
 from sim.output import RunFolder
 from sim.progress import Quiet
 from sim.round_record import RoundRecord
@@ -84,7 +84,7 @@ class Group:
         meter = Meter()
         with tempfile.TemporaryDirectory() as scratch:
             reader = _reader(config, self.embedder, meter, scratch)
-            llm = None if config.llm is None else _metered(config.llm, None, meter)
+            llm = cast("MeteredLLM | None", stage_model(config, _opening(meter)))
             (arm,) = plan_arms(config, compare=False)
             folder = RunFolder(None, arm.name, [arm.name], {})
             for trial, sources in zip(self.trials, self.sources, strict=True):
@@ -159,17 +159,14 @@ def outcome(record: RoundRecord) -> dict[str, Any]:
 
 def _reader(config: RunConfig, embedder: CachedEmbedder, meter: Meter, scratch: str) -> Reader:
     """The reader, its model metered; a memory of its own would hide calls, so it begins empty."""
-    return open_reader(
-        config.reader,
-        embedder,
-        config.llm_options,
-        cache_dir=scratch,
-        opening=lambda spec, options: _metered(spec, options, meter),
-    )
+    return run_reader(config, embedder, scratch, _opening(meter))
 
 
-def _metered(spec: str, options: Mapping[str, Any] | None, meter: Meter) -> MeteredLLM:
-    return MeteredLLM(_model(spec, json.dumps(options or {})), _memory(str(cache_dir())), meter)
+def _opening(meter: Meter) -> Opening:
+    def opening(spec: str, options: Mapping[str, Any] | None) -> LLM:
+        return MeteredLLM(_model(spec, json.dumps(options or {})), _memory(str(cache_dir())), meter)
+
+    return opening
 
 
 @lru_cache(maxsize=4)

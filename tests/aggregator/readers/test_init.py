@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from aggregator.readers import READERS, open_reader
+from aggregator.readers import READERS, open_reader, share_options
 from core.embedding.hashing import HashingEmbedder
 from core.errors import ConfigError
 from core.reader import Reader, ReadRequest
@@ -47,3 +47,22 @@ def test_openai_end_to_end() -> None:
         reading = reader.read(ReadRequest("capital?", (Candidate(DocumentKey("a", "1"), "Paris"),)))
     assert reading.text == "capital?"
     assert reader.name == "openai:m"
+
+
+@pytest.mark.parametrize(
+    ("reader", "llm", "shares"),
+    [
+        ("openai:m", "openai:m", (True, True)),
+        ("openai:m", "smollm2", (True, False)),
+        ("choice", "smollm2", (True, True)),  # the default back end
+        ("choice:openai:m", "openai:m", (True, True)),
+        ("openai:m", None, (True, False)),
+        ("extractive", "openai:m", (False, True)),
+        ("extractive", None, (True, False)),  # for nobody: the reader says so
+    ],
+)
+def test_options_go_to_the_model_they_are_meant_for(
+    reader: str, llm: str | None, shares: tuple[bool, bool]
+) -> None:
+    given = {"timeout_s": 3}
+    assert tuple(bool(part) for part in share_options(reader, llm, given)) == shares

@@ -102,6 +102,20 @@ def test_two_names_of_one_run_are_an_error(world):
         plan(config(world, defense=twice), Quiet())
 
 
+def test_a_model_that_cannot_do_what_it_must_is_told_before_anything_starts(world, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    for defense in ("none@choice:openai:m", "none@robustrag_decoding:openai:m"):
+        with pytest.raises(ConfigError, match="needs a l"):
+            plan(config(world, defense=[defense]), Quiet())
+    given = {"attack": "none", "defense": ["perplexity"], "workers": 1}
+    base = {"dataset": world, **BASE, "llm": "openai:m"}
+    with pytest.raises(ConfigError, match="perplexity needs a language model with logprobs"):
+        plan(parse(SweepConfig, {**given, "base": base}, "test"), Quiet())
+    base["llm_options"] = {"no_such": 1}
+    with pytest.raises(ConfigError, match="unknown option 'no_such'"):
+        plan(parse(SweepConfig, {**given, "base": base}, "test"), Quiet())
+
+
 def test_a_cell_that_fails_fails_alone(world, tmp_path, monkeypatch):
     run = Group.run
 
