@@ -26,6 +26,8 @@ WITHDRAW_EXAMPLES = """Examples:
 ATTACH_EXAMPLES = """Examples:
 
   scr source attach --store store --backend qdrant --embedder minilm --option url=http://127.0.0.1:6333 --option collection=reports
+
+  scr source attach --store store --backend pgvector --embedder minilm --option dsn=dbname=clinic --option table=reports
 """  # noqa: E501 - a command line that can be copied
 REINDEX_EXAMPLES = """Examples:
 

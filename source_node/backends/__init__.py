@@ -7,6 +7,9 @@ from core.registry import Registry
 BACKENDS = Registry(
     "backend",
     "securecollarag.backends",
-    {"qdrant": "source_node.backends.qdrant:QdrantCollection"},
+    {
+        "qdrant": "source_node.backends.qdrant:QdrantCollection",
+        "pgvector": "source_node.backends.pgvector:PgvectorCollection",
+    },
     extra="backends",
 )
