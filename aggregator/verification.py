@@ -115,7 +115,9 @@ class VerificationStage:
         with self._lock:
             if self._warmup is not None:
                 self._warmup.append(prepared)
+            before = self._audited()
             scored = self.scorer.score(prepared, self._state())
+            asked, failed = (now - then for now, then in zip(self._audited(), before, strict=True))
             self._remember(prepared, scored)
         result = keep_where(
             given,
@@ -126,8 +128,14 @@ class VerificationStage:
         )
         if self.scorer.audit is None:
             return result
+        return replace(result, notes={"audits": float(asked), "audit_failures": float(failed)})
+
+    def _audited(self) -> tuple[int, int]:
+        """Calls of the commonsense audit so far, and those that failed."""
+        if self.scorer.audit is None:
+            return 0, 0
         count = self.scorer.audit.auditor.count
-        return replace(result, notes={"audits": float(count.asked), "audit_failures": float(count.failed)})
+        return count.asked, count.failed
 
     def begin_warmup(self) -> None:
         """From now on rounds are known to be clean: they are kept to choose the threshold by."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from core.errors import LLMError
 from core.llm import LLM, Message
 from core.text import content_words, sentences, squash, words
 
+_log = logging.getLogger(__name__)
 _OPENINGS = (
     "On {0} and {1}, the following is on record.",
     "Anyone who looks into {0} or {1} will come across this.",
@@ -97,10 +99,10 @@ class LLMWriter:
         self.identity = f"llm/{llm.name}/{max_tokens}/{temperature}/v1"
 
     def write(self, question: str, document: str, n: int, rng: np.random.Generator) -> list[str]:
-        """Raises `LLMError` where every completion failed."""
+        """Fewer than `n` where some completions failed, which is told; `LLMError` where every one did."""
         prompt = writing_prompt(question, document)
         found: list[str] = []
-        failure: LLMError | None = None
+        failed, failure = 0, None
         for _ in range(n):
             try:
                 done = self._llm.complete(
@@ -110,12 +112,16 @@ class LLMWriter:
                     seed=int(rng.integers(2**31)),
                 )
             except LLMError as error:
-                failure = error
+                failed, failure = failed + 1, error
                 continue
             if text := squash(done.text):
                 found.append(text)
         if not found and failure is not None:
             raise failure
+        if failed:
+            _log.warning(
+                "%d of %d completions failed, the attack chooses among fewer: %s", failed, n, failure
+            )
         return found
 
 

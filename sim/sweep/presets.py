@@ -14,8 +14,8 @@ ATTACKS: tuple[Any, ...] = (
     "ata",
     {
         "name": "hotflip",
-        "settings": {"attack": "hotflip", "attack_option": {"iterations": 4, "per_source": 3}},
-        "queries": 20,  # some ten seconds of crafting each
+        "settings": {"attack": "hotflip", "attack_option": {"iterations": 4}},
+        "queries": 10,  # a quarter of a minute of crafting each
     },
     "query_as_poison",
     "tris_l1",

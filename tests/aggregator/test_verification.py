@@ -194,4 +194,6 @@ def test_the_audit_needs_a_model_and_reports_what_it_did(checkpoint: str) -> Non
     )
     result = made.run(given(dispute_round()))
     assert result.notes == {"audits": 5.0, "audit_failures": 3.0}
+    again = made.run(given(dispute_round()))  # what failed is asked again; each round counts its own
+    assert again.notes == {"audits": 3.0, "audit_failures": 3.0}
     assert [v.evidence.get("commonsense") for v in result.verdicts] == [None] * 3 + [0.9] * 2

@@ -107,13 +107,14 @@ class Speaking:
         return Completion(line)
 
 
-def test_a_language_model_writes_and_may_fail_at_some() -> None:
+def test_a_language_model_writes_and_may_fail_at_some(caplog: pytest.LogCaptureFixture) -> None:
     llm = Speaking("First  version.", None, "  ", "Second.")
     texts = LLMWriter(llm).write(QUESTION, DOCUMENT, 4, np.random.default_rng(0))
     assert texts == ["First version.", "Second."]
     assert QUESTION in llm.asked[0][0][1].content
     assert DOCUMENT in llm.asked[0][0][1].content
     assert len({seed for _, seed in llm.asked}) == 4
+    assert "1 of 4 completions failed" in caplog.text
 
 
 def test_a_language_model_that_always_fails_is_an_error() -> None:

@@ -27,8 +27,8 @@ def test_flags_override_yaml_and_yaml_a_preset(tmp_path):
 
 def test_a_flag_names_an_entry_of_the_preset():
     config = _resolve(None, "rivals", {"attack": ["hotflip", "saa"], "defense": ["none", "perplexity"]}, {})
-    assert [(v.name, v.queries) for v in config.attack] == [("hotflip", 20), ("saa", None)]
-    assert config.attack[0].settings["attack_option"] == {"iterations": 4, "per_source": 3}
+    assert [(v.name, v.queries) for v in config.attack] == [("hotflip", 10), ("saa", None)]
+    assert config.attack[0].settings["attack_option"] == {"iterations": 4}
     assert [(v.name, v.queries, v.seeds) for v in config.defense] == [
         ("none", None, None), ("perplexity", 10, 1),
     ]  # fmt: skip
