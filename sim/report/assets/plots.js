@@ -106,7 +106,7 @@ DRAW.calibration = (bins, t) => {
     { type: "bar", x: bins.credibility, y: bins.count, yaxis: "y2", width: 0.06, marker: { color: t.neutral }, name: "documents", hovertemplate: "%{y} documents<extra></extra>" }],
     layout(t, { height: 380, xaxis: axis(t, { title: { text: "credibility given" }, range: [-0.05, 1.05], anchor: "y2" }),
       yaxis: axis(t, { title: { text: "share benign" }, domain: [0.36, 1], range: [-0.05, 1.05] }),
-      yaxis2: axis(t, { title: { text: "count" }, domain: [0, 0.26], type: "log", nticks: 4 }) }),
+      yaxis2: axis(t, { title: { text: "count" }, domain: [0, 0.26], type: "log", dtick: 1 }) }),
     "Calibration of the credibility in " + bins.count.length + " bins.");
 };
 
