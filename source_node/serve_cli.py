@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from source_node.desk import Desk
     from source_node.dial import Dialler
     from source_node.live import LiveNode
+    from source_node.sanitize.base import Sanitizer
     from source_node.servicer import Identify
 
 EXAMPLES = """Examples:
@@ -140,8 +141,8 @@ def _serve(settings: ServeConfig) -> None:
     use_log_format(settings.log_format)
     tls = tls_from_flags(settings.tls_cert, settings.tls_key, settings.tls_ca, insecure=settings.insecure)
     admission = _admission(settings)
-    node = _node(settings, admission)
     with ExitStack() as stack:
+        node = _node(settings, admission, stack)
         metrics = _metrics(settings, node, stack)
         desk = _desk(settings, node, admission, metrics, stack)
         server = None if settings.listen is None else _server(settings, desk, tls, metrics)
@@ -233,7 +234,7 @@ def _identify(settings: ServeConfig) -> Identify | None:
     return TokenGate(settings.source_id, Watched([path], lambda: read_tokens(path)).get)
 
 
-def _node(settings: ServeConfig, admission: Admission | None) -> LiveNode:
+def _node(settings: ServeConfig, admission: Admission | None, stack: ExitStack) -> LiveNode:
     from source_node.accountant import Accountant
     from source_node.live import LiveNode
     from source_node.node import SourceNode
@@ -248,12 +249,7 @@ def _node(settings: ServeConfig, admission: Admission | None) -> LiveNode:
     if privacy is not None:
         ledger = settings.privacy_ledger or settings.store / "privacy.sqlite"
         gate = PrivacyGate(privacy, Accountant(ledger, privacy.budget, budget_of=budget_of))
-    sanitizer = None
-    if settings.sanitize is not None:
-        from source_node.sanitize import DETECTORS
-        from source_node.sanitize.base import Sanitizer
-
-        sanitizer = Sanitizer(settings.sanitize, DETECTORS.get(settings.sanitize)())
+    sanitizer = _sanitizer(settings, stack)
 
     def opened() -> SourceNode:
         return SourceNode.open(
@@ -268,6 +264,21 @@ def _node(settings: ServeConfig, admission: Admission | None) -> LiveNode:
         )
 
     return LiveNode(settings.store, opened)
+
+
+def _sanitizer(settings: ServeConfig, stack: ExitStack) -> Sanitizer | None:
+    if settings.sanitize is None:
+        return None
+    from source_node.sanitize import DETECTORS
+    from source_node.sanitize.base import Sanitizer
+    from source_node.sanitize.ledger import LEDGER, RemovedLedger
+
+    detector = DETECTORS.get(settings.sanitize)()
+    if not settings.store.is_dir():  # told by whoever opens the store: make no folder of that name here
+        return Sanitizer(settings.sanitize, detector)
+    ledger = RemovedLedger(settings.store / LEDGER)
+    stack.callback(ledger.close)
+    return Sanitizer(settings.sanitize, detector, ledger.add)
 
 
 def _desk(

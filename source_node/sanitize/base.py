@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -48,11 +48,15 @@ class Sanitizer:
     Args:
         name: the detector's, for descriptions.
         detector: what finds.
+        told: is given the counts of each text that had identifiers; what they were is not told.
     """
 
-    def __init__(self, name: str, detector: Detector) -> None:
+    def __init__(
+        self, name: str, detector: Detector, told: Callable[[Mapping[str, int]], None] | None = None
+    ) -> None:
         self.name = name
         self._detector = detector
+        self._told = told
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._known: OrderedDict[str, Sanitized] = OrderedDict()
@@ -61,19 +65,27 @@ class Sanitizer:
         """`text` as it may leave.
 
         Raises:
-            ContractError: the detector gave a span outside the text or an unusable kind.
+            ContractError: the detector failed, or gave a span outside the text or an unusable kind.
         """
         with self._lock:
             found = self._known.get(text)
         if found is None:
-            found = sanitized(text, self._detector.find(text), self.name)
+            found = sanitized(text, self._findings(text), self.name)
         with self._lock:
             self._known[text] = found
             self._known.move_to_end(text)
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
             self._counts.update(found.removed)
+        if self._told is not None and found.removed:
+            self._told(found.removed)
         return found.text
+
+    def _findings(self, text: str) -> list[Finding]:
+        try:
+            return list(self._detector.find(text))
+        except Exception as error:  # its message may quote the text, and goes to the log
+            raise ContractError(f"detector {self.name}", f"raised {type(error).__name__}") from None
 
     @property
     def counts(self) -> dict[str, int]:

@@ -243,3 +243,5 @@ def test_identifiers_do_not_leave_a_node_that_sanitizes(tmp_path: Path, capsys) 
         message = stubs.SourceNodeStub(channel).Retrieve(to_retrieve_request(Query("zinc"), 2), timeout=60)
     (document,) = from_retrieve_reply(message, "clinic").documents
     assert document.text == "Dr. [NAME] found zinc on [DATE]."
+    assert main(["source", "stats", "--store", str(tmp_path / "store")]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "identifiers removed 2: date 1, name 1"
