@@ -107,8 +107,9 @@ def matrix(cells: Cells) -> str:
     """ASR / accuracy of each defense (rows) under each attack (columns), in percent, seeds pooled.
 
     Without an attack the first figure is the floor: how often the reader gives the attack's target anyway.
-    `*`: what is compared (ASR; without an attack accuracy) differs from that of the defense `none` beyond
-    chance. `rounds`: of each cell of the row, or the fewest and the most.
+    Behind the ASR (without an attack, the accuracy) stands its difference from the defense `none` on the
+    rounds that both have, `*` where it is beyond chance. `rounds`: of each cell of the row, or the fewest
+    and the most.
 
     Raises:
         ConfigError: no cell, or several places on an axis other than attack, defense and seed.
@@ -142,8 +143,8 @@ def _brief(one: Pool | None, compared: Compared | None) -> str:
         return ""
     names = ("attack_success" if one.attacked else "target_given", "correct")
     asr, accuracy = (_rate(one, name).partition(" ")[0] for name in names)
-    star = "*" if compared is not None and compared.beyond else ""
-    return f"{asr}{star} / {accuracy}" if one.attacked else f"{asr} / {accuracy}{star}"
+    against = f" ({_against(compared)})" if compared is not None else ""
+    return f"{asr}{against} / {accuracy}" if one.attacked else f"{asr} / {accuracy}{against}"
 
 
 def pool(cells: Cells) -> list[Pool]:

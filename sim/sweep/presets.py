@@ -20,27 +20,30 @@ ATTACKS: tuple[Any, ...] = (
     "query_as_poison",
     "tris_l1",
 )
-FREE = ("none", "scr", "agreement", "ragpart", "ragmask", "tris", "trustrag", "ragdefender")
-ASKING = (  # a language model, of each document: seconds a question
-    "perplexity",
-    "filterrag",
-    "none@robustrag",
-    "none@reliabilityrag",
+CHEAP = ("none", "scr", "agreement", "tris", "trustrag", "ragdefender")
+COSTLY = ("ragpart", "ragmask")  # parts of every document are embedded
+ASKING = ("perplexity", "filterrag", "none@robustrag", "none@reliabilityrag")  # a model, of each document
+
+
+def _capped(names: tuple[str, ...], queries: int | None, seeds: int | None) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "settings": defense_variant(name).settings, "queries": queries, "seeds": seeds}
+        for name in names
+    ]
+
+
+DEFENSES: tuple[Any, ...] = (
+    *_capped(CHEAP, None, 1),
+    *_capped(COSTLY, 10, None),
+    *_capped(ASKING, 10, 1),
 )
-
-
-def _asking(name: str) -> dict[str, Any]:
-    return {"name": name, "settings": defense_variant(name).settings, "queries": 10, "seeds": 1}
-
-
-DEFENSES: tuple[Any, ...] = (*FREE, *map(_asking, ASKING))
 PRESETS: dict[str, dict[str, Any]] = {
     # Every defense alone under every attack; the questions are those with a prepared poison in nq.
     "rivals": {
         "attack": list(ATTACKS),
         "defense": list(DEFENSES),
         "top_k": [3],
-        "seed": [0, 1, 2],
+        "seed": [0, 1],
         "base": {
             "queries": 49,
             "llm": "smollm2",

@@ -201,8 +201,8 @@ def test_a_row_with_fewer_rounds_is_compared_on_what_both_have():
     assert "nq, at most 12 questions x 2 seeds (`rounds`)" in text
     assert "- **saa**: better than `none`: `best`; worse: none of them." in text
     brief = {line.split(" | ")[0]: line.split(" | ") for line in matrix(cells).splitlines()}
-    assert brief["| best"][1:] == ["0* / 100", "12 |"]
-    assert brief["| few"][1:] == ["0 / 100", "3 |"]
+    assert brief["| best"][1:] == ["0 (-100*) / 100", "12 |"]
+    assert brief["| few"][1:] == ["0 (-100) / 100", "3 |"]
 
 
 def test_the_questions_of_a_split_alone(world, swept):
