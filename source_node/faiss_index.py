@@ -28,7 +28,7 @@ class FaissIndex:
     best may come in another order than that of their ids.
 
     Args:
-        vectors: (n, d) unit rows; those mapped from disk are read once and released from memory.
+        vectors: (n, d) unit rows; of those mapped from disk, none stays in memory.
         ranks: (n,) order of the ids.
         shards: parts searched side by side; None: one a core.
 
@@ -51,7 +51,6 @@ class FaissIndex:
         self._shards = [
             (start, _filled(faiss, vectors, start, end)) for start, end in itertools.pairwise(edges)
         ]
-        _release(vectors)
 
     def search(self, query: NDArray[np.float32], k: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """(rows, cosines) of the `k` nearest, best first."""
@@ -65,7 +64,9 @@ class FaissIndex:
             return np.asarray(found[found >= 0] + start, dtype=np.intp)
 
         candidates = np.sort(np.concatenate(list(self._pool.map(ask, self._shards))))
-        scores = cosine_scores(self._vectors[candidates], query)
+        rows = self._vectors[candidates]
+        _release(self._vectors)  # each row read maps its neighbours too: soon the whole file would be held
+        scores = cosine_scores(rows, query)
         order = best(scores, k, self._ranks[candidates])
         return candidates[order], scores[order]
 
@@ -75,11 +76,12 @@ def _filled(faiss: Any, vectors: Vectors, start: int, end: int) -> Any:
     index = faiss.IndexScalarQuantizer(vectors.shape[1], quantizer, faiss.METRIC_INNER_PRODUCT)
     for first in range(start, end, _ROWS):
         index.add(np.ascontiguousarray(vectors[first : min(first + _ROWS, end)], dtype=np.float32))
+        _release(vectors)
     return index
 
 
 def _release(vectors: Vectors) -> None:
-    """Let go of the pages of a map: they are on disk, and from now on a few rows are read at a time."""
+    """Let go of the pages of a map: they are on disk, and a few rows are read at a time."""
     mapped = getattr(vectors, "_mmap", None)
     if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)

@@ -70,3 +70,29 @@ def test_a_retriever_takes_the_index_that_it_is_told(monkeypatch: pytest.MonkeyP
     assert DenseRetriever(documents, None, embedder, index="faiss").search("", query, 4) == exact
     with pytest.raises(ConfigError, match="index"):
         DenseRetriever(documents, None, embedder, index="hnsw")
+
+
+def _held_kib(path: Path) -> int:
+    """Memory of this process that maps `path`, in KiB."""
+    held, ours = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ", 1)[0]:
+            ours = line.endswith(str(path))
+        elif ours and line.startswith("Rss:"):
+            held += int(line.split()[1])
+    return held
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/smaps").exists(), reason="Linux tells what a process holds of a file"
+)
+def test_vectors_on_disk_stay_there(tmp_path: Path) -> None:
+    rng, path = np.random.default_rng(2), tmp_path / "vectors.f32"
+    unit(rng, 20_000, 64).tofile(path)
+    vectors = np.memmap(path, dtype=np.float32, mode="r", shape=(20_000, 64))
+    index = FaissIndex(vectors, np.arange(20_000, dtype=np.int32))
+    exact = ExactIndex(np.array(vectors), np.arange(20_000, dtype=np.int32))
+    for query in unit(rng, 50, 64):
+        assert index.search(query, 5)[0].tolist() == exact.search(query, 5)[0].tolist()
+    vectors[:1].sum()
+    assert 0 < _held_kib(path) < 1_000, "of 5,000 KiB"
