@@ -28,6 +28,8 @@ COMMANDS = sorted({scr(words) for block in BLOCKS for words in block.commands if
 # command -> where its work begins: the first of these functions that is called ends the test
 WORK = {
     "sim run": ("sim.experiment:_ask_all",),
+    "sim sweep": ("sim.sweep.runner:_begin", "sim.sweep.runner:read_sweep"),
+    "sim fit": ("sim.fit_filterrag:fit_filterrag",),
     "sim reproduce": ("sim.progress:open_progress",),
     "bench": ("sim.bench.result:BenchOptions",),
     "report": ("sim.report.build:build_page",),
