@@ -41,7 +41,7 @@ def sweep(world, server, out, monkeypatch, defense, **base):
 
 @pytest.mark.parametrize(
     "trouble",
-    [Reply("status", status=429, headers={"Retry-After": "0"}), Reply("cut_json"), Reply("closed")],
+    [Reply("status", status=429, headers={"Retry-After": "0"}), Reply("closed")],
     ids=lambda reply: reply.kind,
 )
 def test_a_run_cut_off_by_its_model_goes_on_without_a_second_call(world, tmp_path, monkeypatch, trouble):
