@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -26,6 +27,8 @@ class SourceToken(StrictModel):
 
 class SourceTokens(StrictModel):
     """All of them, by the source's id."""
+
+    holds_secrets: ClassVar[bool] = True
 
     tokens: dict[str, SourceToken]
 

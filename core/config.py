@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,8 +13,12 @@ from core.errors import ConfigError
 
 
 class StrictModel(BaseModel):
-    """Base of every configuration model: frozen, no unknown keys, no NaN."""
+    """Base of every configuration model: frozen, no unknown keys, no NaN.
 
+    A file of a model with `holds_secrets` is never quoted in an error: errors go to logs.
+    """
+
+    holds_secrets: ClassVar[bool] = False
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
@@ -41,7 +45,8 @@ def parse(model: type[Model], values: Mapping[str, Any], where: str) -> Model:
         message = first["msg"].removeprefix("Value error, ")
         if not first["loc"]:  # keys that do not go together: the message names them
             raise ConfigError(f"{where}: {message}") from None
-        raise ConfigError(f"{where}: {path}: {message} (got {first['input']!r:.80})") from None
+        got = "" if model.holds_secrets else f" (got {first['input']!r:.80})"
+        raise ConfigError(f"{where}: {path}: {message}{got}") from None
 
 
 def _model_at(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseModel] | None:

@@ -170,8 +170,8 @@ class AuditLog:
                 self._put(bytes(lines), last.end)
                 self._last = Head(number, digest, last.end + len(lines))
                 _replace_head(self._head_path, self._last)
-        except (OSError, StoreError) as error:
-            detail = getattr(error, "strerror", None) or str(error)
+        except Exception as error:  # whatever it is: no request of this batch may count as recorded
+            detail = getattr(error, "strerror", None) or str(error) or type(error).__name__
             for waiting in batch:
                 waiting.error = f"{self._path}: the audit log cannot be written ({detail})"
         for waiting in batch:

@@ -35,6 +35,7 @@ _ALIVE = (
     ("grpc.http2.max_pings_without_data", 0),
 )
 _STEADY_S = 5.0  # a connection that lasted so long starts the pauses anew
+_METHODS = frozenset({"Retrieve", "Describe"})
 _Queue = SimpleQueue[source_tunnel_pb2.TunnelReply | None]
 
 
@@ -119,6 +120,8 @@ class Dialler:
                     _LOG.warning("aggregator %s: %s: %s", self.address, error.code().name, error.details())
             except ConfigError as error:  # certificates that are being exchanged
                 _LOG.error("aggregator %s: %s", self.address, error)
+            except Exception as error:  # a node whose dialler has ended is cut off for good
+                _LOG.error("aggregator %s: the connection failed", self.address, exc_info=error)
             finally:
                 self.connected.clear()
                 self._stream = None
@@ -165,7 +168,12 @@ class Dialler:
             return
         with self._idle:
             self._running.add(key)
-        self._pool.submit(self._answer, frame, key, outgoing, time.monotonic())
+        try:
+            self._pool.submit(self._answer, frame, key, outgoing, time.monotonic())
+        except RuntimeError:  # stopped meanwhile
+            self._slots.release()
+            with self._idle:
+                self._running.discard(key)
 
     def _answer(
         self,
@@ -199,7 +207,8 @@ class Dialler:
                 self._running.discard(key)
                 self._cancelled.discard(key)
                 self._idle.notify_all()
-            self._seen(frame.method, code, time.monotonic() - arrived)
+            method = frame.method if frame.method in _METHODS else "other"  # a peer's word is no label
+            self._seen(method, code, time.monotonic() - arrived)
 
     def _called(self, method: str, request: bytes) -> Message:
         try:

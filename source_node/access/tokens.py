@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import grpc
 from pydantic import field_validator
@@ -23,6 +24,8 @@ MOST_NONCES = 200_000
 
 class TokenFile(StrictModel):
     """Callers by name, each with the stored key of its token (64 hexadecimal digits)."""
+
+    holds_secrets: ClassVar[bool] = True  # a token that stands here by mistake must not reach the log
 
     tokens: dict[str, str]
 

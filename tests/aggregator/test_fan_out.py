@@ -333,3 +333,26 @@ def test_the_pool_changes(stack: ExitStack) -> None:
             change("b")
     with pytest.raises(ConfigError, match="twice"):
         asked.add(SourceClient("a", addresses["a"]))
+
+
+def test_a_source_is_shown_a_rotated_certificate_without_a_restart(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    seen: list[bytes] = []
+    honest = answering("clinic", ["text"])
+
+    def behave(request: source_node_pb2.RetrieveRequest, context: grpc.ServicerContext) -> bytes:
+        seen.extend(context.auth_context()["x509_pem_cert"])
+        return honest(request, context)
+
+    ours = authority.issue("aggregator")
+    with raw_source(behave, tls=authority.issue("clinic")) as address:
+        pool = FanOut.connect({"clinic": address}, ours, 60.0)
+        assert pool.gather(Query("q"), 1).replies
+        first = ours.cert.read_bytes()
+        authority.issue("aggregator")
+        end = time.monotonic() + 60
+        while seen[-1] == first and time.monotonic() < end:
+            assert pool.gather(Query("q"), 1).replies, "no round is lost meanwhile"
+            time.sleep(0.05)
+        assert seen[-1] == ours.cert.read_bytes()
+        pool.close()

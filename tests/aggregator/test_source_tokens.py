@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from aggregator.tunnel import DIALLED, TunnelHub
 from core.config import parse
 from core.errors import ConfigError, StoreError
 from core.tokens import Token
+from source_node.access.tokens import read_tokens
 
 LOCAL = {"embedder": "hashing", "defenses": []}
 
@@ -31,6 +33,24 @@ def test_tokens_by_source(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="without spaces") as caught:
         read_source_tokens(path)
     assert "two words" not in str(caught.value)
+
+
+@pytest.mark.parametrize("read", [read_source_tokens, read_tokens])
+def test_a_broken_file_of_tokens_is_not_quoted(read: Callable[[Path], object], tmp_path: Path) -> None:
+    path = tmp_path / "tokens.yaml"
+    for text in (
+        "tokens: {clinic: hush}",
+        "tokens: hush",
+        "hush",
+        "tokens: {clinic: {name: a, secret: [hush]}}",
+        "tokens: {clinic: {name: a, secert: hush}}",
+        "tokens: {clinic: {name: a, secret: 4711}}",
+    ):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=r"tokens\.yaml") as caught:
+            read(path)
+        assert "hush" not in str(caught.value)
+        assert "4711" not in str(caught.value)
 
 
 def test_a_token_does_not_show_its_secret() -> None:

@@ -13,14 +13,23 @@ import pytest
 
 from aggregator.fan_out import FanOut
 from aggregator.source_client import SourceClient
-from aggregator.tunnel import DIALLED, SERVICE_NAME, SOURCE_KEY, TunnelHub, serve_tunnels
+from aggregator.tunnel import (
+    DIALLED,
+    MOST_CALLS,
+    SERVICE_NAME,
+    SOURCE_KEY,
+    TunnelError,
+    TunnelHub,
+    _Session,
+    serve_tunnels,
+)
 from core.config import parse
 from core.embedding.hashing import HashingEmbedder
 from core.records import Document, NodeDescription, Query, SourceFailure, SourceReply
 from core.rpc import Server, open_channel
 from core.tls import TlsFiles
 from protos import source_tunnel_pb2 as pb
-from source_node import SourceNode
+from source_node import SourceNode, dial
 from source_node.access.admission import Admission
 from source_node.access.policy import AccessPolicy
 from source_node.desk import Answering, Desk
@@ -249,3 +258,56 @@ def test_nobody_dials_without_saying_who_it_is(stack: ExitStack) -> None:
             with pytest.raises(grpc.RpcError) as caught:
                 next(stream)
             assert caught.value.code() is grpc.StatusCode.PERMISSION_DENIED
+
+
+def test_a_source_that_reads_nothing_costs_bounded_memory() -> None:
+    session = _Session()
+    failures = set()
+    for _ in range(4 * MOST_CALLS):
+        call = session.start("Retrieve", b"x" * 100, 60.0)
+        call.cancel()
+        try:
+            call.result(0)
+        except (grpc.RpcError, grpc.FutureCancelledError) as error:
+            failures.add(error.code() if isinstance(error, TunnelError) else "given up")
+    assert failures == {"given up", grpc.StatusCode.RESOURCE_EXHAUSTED}
+    assert session.outgoing.qsize() <= 2 * MOST_CALLS
+
+
+def test_a_method_that_nobody_knows_is_no_label_of_the_metrics(stack: ExitStack) -> None:
+    place, seen = Place(stack), []
+    dialler = Dialler(
+        Desk(node()),
+        place.server.address,
+        pauses=(0.05, 0.2),
+        seen=lambda method, code, _seconds: seen.append((method, code)),
+    )
+    dialler.start()
+    stack.callback(dialler.stop, 0.5)
+    assert dialler.connected.wait(PATIENCE)
+    for method in ("Drop" + "x" * 50, "Describe"):
+        call = place.hub.start("clinic", method, b"", PATIENCE)
+        if method == "Describe":
+            assert call.result(PATIENCE)
+        else:
+            with pytest.raises(TunnelError) as caught:
+                call.result(PATIENCE)
+            assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    until(lambda: len(seen) == 2)
+    assert seen == [("other", grpc.StatusCode.INVALID_ARGUMENT), ("Describe", grpc.StatusCode.OK)]
+
+
+def test_nothing_that_goes_wrong_ends_the_dialler(
+    stack: ExitStack, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    place, real, failed = Place(stack), dial.open_channel, threading.Event()
+
+    def once(*arguments: object, **options: object) -> grpc.Channel:
+        if not failed.is_set():
+            failed.set()
+            raise RuntimeError("out of threads, say")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(dial, "open_channel", once)
+    assert place.dial(node()).connected.wait(PATIENCE)
+    assert "the connection failed" in caplog.text

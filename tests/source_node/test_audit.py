@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -251,6 +252,37 @@ def test_a_full_disk_refuses_and_later_goes_on(tmp_path: Path, repository: Path)
     assert before >= 1
     assert after == before + 1
     assert verify(tmp_path).records == after
+
+
+def test_a_batch_that_fails_for_any_reason_is_acknowledged_to_nobody(folder: Path) -> None:
+    log = AuditLog(folder)
+    impossible = AuditLog(folder, clock=lambda: 1e18)  # no date: a clock that was stepped very far
+    with pytest.raises(StoreError, match="cannot be written"):
+        impossible.append(entry(6))
+    failed: list[str] = []
+
+    def work(number: int) -> None:
+        try:
+            log.append(entry(number))
+        except StoreError as error:
+            failed.append(str(error))
+
+    log._clock = iter([1e18, 0.0, 0.0]).__next__
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    with log._writing:  # so that all three are in one batch
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + 60
+        while len(log._queue) < 3 and time.monotonic() < end:
+            time.sleep(0.01)
+    for thread in threads:
+        thread.join(60)
+    assert len(failed) == 3
+    log._clock = lambda: 0.0
+    assert log.append(entry(6)) == 7
+    assert verify(folder).records == 7
+    log.close()
+    impossible.close()
 
 
 def test_the_command_tells(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
