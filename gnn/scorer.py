@@ -98,7 +98,7 @@ class CredibilityScorer:
         self.audit = audit
         arrays = checkpoint.arrays
         self.channels = Channels(
-            relations or LexicalRelationScorer(MLP.from_arrays(arrays, "relations")),
+            relations or LexicalRelationScorer.from_arrays(arrays),
             MLP.from_arrays(arrays, "content") if content else None,
         )
         self.threshold = float(checkpoint.meta["threshold"] if threshold is None else threshold)

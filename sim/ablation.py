@@ -18,7 +18,6 @@ from gnn.model import NetworkConfig
 from gnn.paper import PaperState, forward, smooth
 from gnn.paper_model import PaperConfig
 from gnn.paper_training import PaperEpisode, train_paper
-from gnn.relations.scorer import LexicalRelationScorer
 from gnn.signals import Channels, sigmoid
 from gnn.training import GraphSample, predict, train_network
 from sim.metrics import auroc
@@ -60,7 +59,7 @@ def ablate(
     content, threshold = trainer.content()
     samples: dict[bool, list[GraphSample]] = {False: [], True: []}
     base: list[NDArray[np.float64]] = []
-    channels = Channels(LexicalRelationScorer(relations), content)
+    channels = Channels(relations, content)
     for held, labelled, graph in trainer.graphs(channels, threshold):
         samples[held].append(GraphSample(graph, labelled.labels))
         if held:

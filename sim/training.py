@@ -20,7 +20,7 @@ from pydantic import Field
 from core.config import StrictModel
 from core.embedding.base import Embedder
 from core.paths import write_atomic
-from core.seeding import derive_seed, generator
+from core.seeding import derive_seed
 from core.text import content_hash
 from gnn.baselines.trees import fit_trees
 from gnn.calibration import clean_threshold, expected_calibration_error, fit_platt
@@ -41,7 +41,7 @@ from gnn.signals import Channels, sigmoid
 from gnn.training import GraphSample, predict, round_weight, train_network
 from sim.corpora.records import Corpus
 from sim.rounds import PreparedCorpus, prepare
-from sim.training_pairs import labelled_pairs
+from sim.training_relations import train_relations
 from sim.training_rounds import (
     BENIGN,
     MALICIOUS,
@@ -61,7 +61,8 @@ class TrainingConfig(StrictModel):
     """Sizes of a training run.
 
     `documents`: used of each data set, those that answer its questions first; `pair_questions`: small
-    rounds per data set for the relation scorer; `episodes` per data set, of `rounds` rounds each, for
+    rounds per data set for the relation scorer; `world_rounds`: rounds of each of `worlds` synthetic worlds
+    for it, where the synthetic world is among the data; `episodes` per data set, of `rounds` rounds each, for
     the other parts; `clean_cost`: share of clean documents that the content threshold rejects;
     `baselines`: whether the paper's network and the row models are trained too.
     """
@@ -69,6 +70,8 @@ class TrainingConfig(StrictModel):
     seed: int = 0
     documents: int = Field(default=800, ge=50)
     pair_questions: int = Field(default=60, ge=4)
+    world_rounds: int = Field(default=60, ge=1)
+    worlds: int = Field(default=4, ge=1)
     episodes: int = Field(default=16, ge=8)
     validation_episodes: int = Field(default=8, ge=8)
     rounds: int = Field(default=8, ge=1)
@@ -121,40 +124,18 @@ class Trainer:
         content, threshold = self.content()
         return self.network(relations, content, threshold)
 
-    def relations(self) -> MLP:
-        """The relation scorer's network, from labelled sentence pairs."""
+    def relations(self) -> LexicalRelationScorer:
+        """The relation scorer: its networks for pairs of sentences and for pairs of documents."""
         stored = self._load("relations")
         if stored is not None:
-            return MLP.from_arrays(stored, "relations")
-        scorer = LexicalRelationScorer(_untrained_relations())
-        rows, labels, held = [], [], []
-        for prepared in self.prepared:
-            for split, share in (("train", 1.0), ("validation", 0.25)):
-                questions = questions_of(prepared, split)  # type: ignore[arg-type]
-                rng = generator(self.config.seed, "pair questions", prepared.corpus.name, split)
-                wanted = int(self.config.pair_questions * share)
-                chosen = [questions[i].text for i in rng.permutation(len(questions))[:wanted]]
-                for pairs in labelled_pairs(
-                    prepared, chosen, self.embedder, derive_seed(self.config.seed, "pairs", split)
-                ):
-                    rows.append(scorer.features(pairs.left, pairs.right, pairs.context))
-                    labels.append(pairs.label)
-                    held.append(np.full(len(pairs.label), split == "validation"))
-            self.report(f"sentence pairs after {prepared.corpus.name}: {sum(map(len, labels))}")
-        x, y, validation = np.concatenate(rows), np.concatenate(labels), np.concatenate(held)
-        counts = np.bincount(y, minlength=3)
-        weight = (len(y) / (3 * np.maximum(1, counts)))[y].astype(np.float32) ** 0.5
-        network = fit_mlp(
-            x, y, hidden=(48, 24), classes=3, seed=derive_seed(self.config.seed, "relations"),
-            weight=weight, validation=validation, epochs=60, decay=1e-3,
+            return LexicalRelationScorer.from_arrays(stored)
+        config = self.config
+        scorer = train_relations(
+            self.prepared, self.embedder, config.seed, pair_questions=config.pair_questions,
+            worlds=config.worlds, world_rounds=config.world_rounds, report=self.report,
         )  # fmt: skip
-        guessed = network(x[validation]).argmax(axis=1)
-        self.report(
-            "relation scorer, validation recall neutral/agree/conflict: "
-            + " / ".join(f"{(guessed[y[validation] == c] == c).mean():.3f}" for c in range(3))
-        )
-        self._save("relations", network.to_arrays("relations"))
-        return network
+        self._save("relations", scorer.to_arrays())
+        return scorer
 
     def content(self) -> tuple[MLP, float]:
         """The content network and its threshold at the stated clean cost."""
@@ -188,9 +169,9 @@ class Trainer:
         self._save("content", {**network.to_arrays("content"), "threshold": np.array(threshold)})
         return network, threshold
 
-    def network(self, relations: MLP, content: MLP, threshold: float) -> Trained:
+    def network(self, relations: LexicalRelationScorer, content: MLP, threshold: float) -> Trained:
         """The graph network on top of the channels, and the calibration of its probabilities."""
-        channels = Channels(LexicalRelationScorer(relations), content)
+        channels = Channels(relations, content)
         samples: dict[bool, list[GraphSample]] = {False: [], True: []}
         for held, labelled, graph in self.graphs(channels, threshold):
             samples[held].append(GraphSample(graph, labelled.labels))
@@ -225,7 +206,7 @@ class Trainer:
             },
         }
         arrays: dict[str, NDArray[Any]] = {
-            **relations.to_arrays("relations"),
+            **relations.to_arrays(),
             **content.to_arrays("content"),
             **export(model),
         }
@@ -329,14 +310,3 @@ class Trainer:
         buffer = io.BytesIO()
         np.savez(buffer, **{**arrays, "key": np.frombuffer(self._key().encode(), np.uint8)})
         write_atomic(self.out / f"{step}.npz", buffer.getvalue())
-
-
-def _untrained_relations() -> MLP:
-    from gnn.relations.features import N_FEATURES
-
-    return MLP(
-        np.zeros(N_FEATURES, np.float32),
-        np.ones(N_FEATURES, np.float32),
-        (np.zeros((N_FEATURES, 3), np.float32),),
-        (np.zeros(3, np.float32),),
-    )

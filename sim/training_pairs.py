@@ -9,7 +9,7 @@ similar they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from core.embedding.base import Embedder
 from core.records import Document
 from core.seeding import generator
-from gnn.relations.align import align
-from gnn.relations.documents import pair_context
+from gnn.relations.documents import SentencePairs, pair_sentences
 from gnn.relations.scorer import AGREE, CONFLICT, NEUTRAL
 from gnn.round import document_sentences
 from sim.attacks.reword import reword
@@ -28,6 +27,7 @@ from sim.attacks.view import CorpusView, view_of
 from sim.corpora.records import Corpus
 from sim.rounds import PreparedCorpus
 
+UNKNOWN = -1
 _VERSIONS = 3
 _DOCUMENTS = 3
 _NEAR_MISSES = 7  # further documents of the question, as they are: similar, and about something else
@@ -37,12 +37,38 @@ _MOST_SENTENCES = 8
 
 @dataclass(frozen=True)
 class LabelledPairs:
-    """Aligned sentences: `left`, `right` texts, `context` (p, 3), `label` (p,) of `gnn.relations.scorer`."""
+    """Aligned sentences as a `RelationScorer` takes them, with the labels of `gnn.relations.scorer`.
+
+    `label` (p,) of each; `place` (p,) in 0..k-1 numbers the pair of documents that a row belongs to, and
+    `documents` (k,) is what the two say about each other.
+    """
 
     left: list[str]
     right: list[str]
+    names: list[frozenset[str]]
     context: NDArray[np.float32]
     label: NDArray[np.int64]
+    place: NDArray[np.int64]
+    documents: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, found: SentencePairs, label: NDArray[np.int64], relation: Callable[[int, int], int]
+    ) -> LabelledPairs:
+        """The pairs of known `label`; `relation` gives that of two documents, by their numbers."""
+        keep = np.flatnonzero(label != UNKNOWN)
+        left, right = found.left, found.right
+        i, j = found.i[keep], found.j[keep]
+        first, place = np.unique(np.stack([i, j]), axis=1, return_inverse=True)
+        return cls(
+            [left[k] for k in keep.tolist()],
+            [right[k] for k in keep.tolist()],
+            [found.names[k] for k in keep.tolist()],
+            found.context[keep],
+            label[keep],
+            place.reshape(-1).astype(np.int64),
+            np.array([relation(a, b) for a, b in first.T.tolist()], dtype=np.int64),
+        )
 
 
 @dataclass(frozen=True)
@@ -144,8 +170,8 @@ def _version(
             return None
     version = []
     for i, (before, after) in enumerate(zip(base, told, strict=True)):
-        facts = None if values is None else _facts_in(before, values)
-        lost = frozenset() if facts is None or values is None else facts - _facts_in(after, values)
+        facts = None if values is None else facts_in(before, values)
+        lost = frozenset() if facts is None or values is None else facts - facts_in(after, values)
         version.append(
             _Told(after, document, -1 if other_wording else i, after, facts, before != after, lost)
         )
@@ -154,7 +180,7 @@ def _version(
     return version
 
 
-def _facts_in(sentence: str, values: Sequence[tuple[str, ...]]) -> frozenset[int]:
+def facts_in(sentence: str, values: Sequence[tuple[str, ...]]) -> frozenset[int]:
     """Numbers of the facts whose value stands in `sentence` in one of its forms."""
     folded = sentence.casefold()
     return frozenset(
@@ -166,36 +192,28 @@ def _facts_in(sentence: str, values: Sequence[tuple[str, ...]]) -> frozenset[int
 
 def _pairs(versions: list[_Version], embedder: Embedder) -> LabelledPairs:
     told = [one for version in versions for one in version]
-    flat = [one.text for one in told]
-    document_of = np.repeat(np.arange(len(versions)), [len(version) for version in versions])
-    vectors = embedder.embed(flat)
+    vectors = embedder.embed([one.text for one in told])
     own = [[one.text for one in version] for version in versions]
     whole = embedder.embed([" ".join(sentences) for sentences in own])
-    cosine = whole @ whole.T
-    allowed = ~np.eye(len(versions), dtype=bool)
-    found = align(vectors, document_of, allowed)
+    found = pair_sentences(own, vectors, whole @ whole.T, ~np.eye(len(versions), dtype=bool))
+    cosine, mutual = found.context[:, 0].tolist(), found.context[:, 1].tolist()
     labels = np.array(
         [
-            _label(told[a], told[b], bool(mutual), float(cosine))
-            for a, b, mutual, cosine in zip(found.left, found.right, found.mutual, found.cosine, strict=True)
+            _label(told[a], told[b], bool(best), alike)
+            for a, b, best, alike in zip(found.first, found.second, mutual, cosine, strict=True)
         ],
         dtype=np.int64,
     )
-    keep = labels >= 0
-    i, j = document_of[found.left], document_of[found.right]
-    context = pair_context(found, i, j, cosine, own)
-    return LabelledPairs(
-        [flat[k] for k in found.left[keep]],
-        [flat[k] for k in found.right[keep]],
-        context[keep],
-        labels[keep],
-    )
+    strongest: dict[tuple[int, int], int] = {}
+    for i, j, label in zip(found.i.tolist(), found.j.tolist(), labels.tolist(), strict=True):
+        strongest[i, j] = max(label, strongest.get((i, j), NEUTRAL))  # conflict before agreement
+    return LabelledPairs.of(found, labels, lambda i, j: strongest[i, j])
 
 
 def _label(a: _Told, b: _Told, mutual: bool, cosine: float) -> int:
-    """Relation of two tellings; -1 where it is not known."""
+    """Relation of two tellings; `UNKNOWN` where it is not known."""
     if a.document != b.document:
-        return NEUTRAL if cosine < _SAME else -1
+        return NEUTRAL if cosine < _SAME else UNKNOWN
     if a.key != -1 and b.key != -1:  # copies of one wording
         if a.key != b.key:
             return NEUTRAL
@@ -203,16 +221,16 @@ def _label(a: _Told, b: _Told, mutual: bool, cosine: float) -> int:
     if a.facts is not None and b.facts is not None:
         common = a.facts & b.facts
         if not common:
-            return NEUTRAL if a.facts or b.facts else -1
+            return NEUTRAL if a.facts or b.facts else UNKNOWN
         if not (a.altered or b.altered):
             return AGREE
         if common & (a.lost ^ b.lost):
             return CONFLICT
         # an edit that left the values is a negation; of a sentence with several facts nobody knows which
         alone = len(a.facts) == len(b.facts) == 1
-        return CONFLICT if alone and a.altered != b.altered else -1
+        return CONFLICT if alone and a.altered != b.altered else UNKNOWN
     # independent wordings of unknown facts: only mutual best matches are taken to speak of the same one
     if not mutual:
-        return -1
+        return UNKNOWN
     changed = a.altered + b.altered
-    return AGREE if changed == 0 else (CONFLICT if changed == 1 else -1)
+    return AGREE if changed == 0 else (CONFLICT if changed == 1 else UNKNOWN)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 COSINE_FLOOR = 0.5
+SAME_SUBJECT_FLOOR = 0.3  # two wordings of one fact with other values are no more alike than this
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def align(
     vectors: NDArray[np.float32],
     document_of: NDArray[np.int64],
     allowed: NDArray[np.bool_],
-    floor: float = COSINE_FLOOR,
+    floor: float | NDArray[np.float32] = COSINE_FLOOR,
 ) -> Alignment:
     """Align the sentences of every allowed pair of documents.
 
@@ -41,12 +42,15 @@ def align(
         vectors: (s, d) unit sentence vectors, sentences of a document adjacent.
         document_of: (s,) ascending document index of each sentence.
         allowed: (n, n) symmetric; which documents may be compared.
-        floor: pairs below this cosine are not aligned.
+        floor: sentence pairs below this cosine are not aligned; (n, n) for one each pair of documents.
 
     A pair counts when it is the best match for at least one side between its two documents.
     """
     find = _densely if len(document_of) <= _DENSE else _by_document
-    rows, columns, cosine = find(vectors, document_of, allowed, floor)
+    rows, columns, cosine = find(vectors, document_of, allowed, float(np.min(floor, initial=1.0)))
+    if np.ndim(floor):
+        above = cosine >= np.asarray(floor)[document_of[rows], document_of[columns]]
+        rows, columns, cosine = rows[above], columns[above], cosine[above]
     # a best match is above the floor itself, so the candidates hold it
     best = np.zeros((len(document_of), allowed.shape[0]), dtype=np.float32)
     i, j = document_of[rows], document_of[columns]

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnn.relations.align import Alignment, align
+from gnn.relations.align import COSINE_FLOOR, SAME_SUBJECT_FLOOR, align
 from gnn.relations.scorer import AGREE, CONFLICT, RelationScorer
-from gnn.relations.subjects import subject_features
+from gnn.relations.subjects import document_subject, subject_table
 
 WEAK = 0.2  # a relation weaker than this is noise
 ALL_PAIRS = 100  # documents up to which every pair is compared
+SAME_SUBJECT = 0.5  # share of common names from which two documents are about the same thing
 NEAREST = 9  # beyond that, about as many are: more only add conflicts between unrelated documents
 
 
@@ -72,53 +73,95 @@ def relate(
     agree = np.zeros((n, n), dtype=np.float32)
     conflict = np.zeros((n, n), dtype=np.float32)
     aligned = np.zeros((n, n), dtype=np.int64)
-    counts = [len(s) for s in sentences]
-    document_of = np.repeat(np.arange(n), counts)
-    alone = holders.sum(axis=1) == 1
-    owner = holders.argmax(axis=1)
-    allowed = ~((owner[:, None] == owner[None, :]) & alone[:, None] & alone[None, :])
-    np.fill_diagonal(allowed, False)
+    allowed = comparable(holders)
     if n > ALL_PAIRS:
         allowed &= nearest_of_each_source(cosine, holders, allowed)
-    found = align(sentence_vectors, document_of, allowed)
-    if len(found.left):
-        flat = [sentence for document in sentences for sentence in document]
-        i, j = document_of[found.left], document_of[found.right]
-        context = pair_context(found, i, j, cosine, sentences)
-        keep = related(context)
-        i, j, context = i[keep], j[keep], context[keep]
-        left, right = ([flat[k] for k in side[keep].tolist()] for side in (found.left, found.right))
-        p = scorer.score(left, right, context)
+    found = pair_sentences(sentences, sentence_vectors, cosine, allowed)
+    if len(found.i):
+        i, j = found.i, found.j
+        p = scorer.score(found.left, found.right, found.names, found.context)
         pair, place, count = np.unique(i * n + j, return_inverse=True, return_counts=True)
-        most = np.zeros((2, len(pair)), dtype=np.float32)  # of each pair of documents: agreement, conflict
-        np.maximum.at(most[0], place, p[:, AGREE])
-        np.maximum.at(most[1], place, p[:, CONFLICT])
-        most[0] *= 1.0 - most[1]
+        most = scorer.combine(p[:, AGREE], p[:, CONFLICT], place, found.context, len(pair)).T.copy()
         most[most < WEAK] = 0.0
         for a, b in ((pair // n, pair % n), (pair % n, pair // n)):
             agree[a, b], conflict[a, b], aligned[a, b] = *most, count
     return DocumentRelations(agree, conflict, cosine, aligned)
 
 
-def pair_context(
-    found: Alignment,
-    i: NDArray[np.int64],
-    j: NDArray[np.int64],
-    cosine: NDArray[np.float32],
-    sentences: Sequence[Sequence[str]],
-) -> NDArray[np.float32]:
-    """(p, len(CONTEXT_FEATURES)) of aligned sentences of documents `i` and `j` (p,), `cosine` (n, n)."""
-    about = subject_features(sentences, i, j)
-    return np.column_stack([found.cosine, found.mutual, cosine[i, j], about]).astype(np.float32)
+def comparable(holders: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(n, n) which documents may be compared: not two that one and the same source alone holds (n, m)."""
+    alone = holders.sum(axis=1) == 1
+    owner = holders.argmax(axis=1)
+    allowed = ~((owner[:, None] == owner[None, :]) & alone[:, None] & alone[None, :])
+    np.fill_diagonal(allowed, False)
+    return allowed
 
 
-def related(context: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """(p,) whether two documents may speak of the same thing: not if their subjects have nothing in common.
+@dataclass(frozen=True)
+class SentencePairs:
+    """p aligned sentences of documents `i` and `j` (p,), as a `RelationScorer` takes them.
 
-    Stock phrases ("further studies are needed") would else make unrelated documents agree.
+    `first`, `second` (p,) index `sentences`, all of the documents in order; `names` what both documents
+    are about; `context` (p, len(CONTEXT_FEATURES)).
     """
-    shared, mentioned, known = context[:, -3:].T
-    return (known == 0) | (shared > 0) | (mentioned > 0)
+
+    sentences: list[str]
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    i: NDArray[np.int64]
+    j: NDArray[np.int64]
+    names: list[frozenset[str]]
+    context: NDArray[np.float32]
+
+    @property
+    def left(self) -> list[str]:
+        return [self.sentences[k] for k in self.first.tolist()]
+
+    @property
+    def right(self) -> list[str]:
+        return [self.sentences[k] for k in self.second.tolist()]
+
+
+def pair_sentences(
+    sentences: Sequence[Sequence[str]],
+    vectors: NDArray[np.float32],
+    cosine: NDArray[np.float32],
+    allowed: NDArray[np.bool_],
+) -> SentencePairs:
+    """The sentences of n documents that may speak of the same fact.
+
+    Args:
+        sentences: of each document, in order. vectors: (s, d) unit vectors of all of them.
+        cosine: (n, n) of the documents. allowed: (n, n) symmetric, which may be compared.
+
+    Documents whose subjects have nothing in common are not compared: stock phrases ("further studies are
+    needed") would else make them agree. Where two are about the same thing, sentences less alike count too.
+    """
+    document_of = np.repeat(np.arange(len(sentences)), [len(own) for own in sentences])
+    subjects = [document_subject(tuple(own)) for own in sentences]
+    about = subject_table(subjects)
+    shared, mentioned, known = about
+    possible = allowed & ((known == 0) | (shared > 0) | (mentioned > 0))
+    same = (known > 0) & (shared >= SAME_SUBJECT)
+    floor = np.where(same, np.float32(SAME_SUBJECT_FLOOR), np.float32(COSINE_FLOOR))
+    found = align(vectors, document_of, possible, floor)
+    i, j = document_of[found.left], document_of[found.right]
+    unions: dict[tuple[int, int], frozenset[str]] = {}
+    names = []
+    for pair in zip(i.tolist(), j.tolist(), strict=True):
+        union = unions.get(pair)
+        if union is None:
+            union = unions[pair] = subjects[pair[0]].names | subjects[pair[1]].names
+        names.append(union)
+    return SentencePairs(
+        [sentence for own in sentences for sentence in own],
+        found.left,
+        found.right,
+        i,
+        j,
+        names,
+        np.column_stack([found.cosine, found.mutual, cosine[i, j], *about[:, i, j]]).astype(np.float32),
+    )
 
 
 def nearest_of_each_source(

@@ -83,6 +83,8 @@ NUMBER_WORDS.update(
     once=1, twice=2, thrice=3, first=1, second=2, third=3, fourth=4, fifth=5, sixth=6, seventh=7,
     eighth=8, ninth=9, tenth=10, half=0.5, dozen=12,
 )  # fmt: skip
+MILLIONS = {"m": 1e6, "mn": 1e6, "bn": 1e9}  # scales in front of a currency only: "5 m" is a length
+CURRENCIES = frozenset("crown crowns dollar dollars euro euros pound pounds usd eur gbp francs yen".split())
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 UNITS = {
     "%": "%", "percent": "%", "percentage": "%", "pct": "%", "mg": "mg",
@@ -99,12 +101,13 @@ UNITS = {
     "minutes": "min", "min": "min",
     "second": "s", "seconds": "s", "dollar": "$", "dollars": "$", "$": "$",
     "usd": "$", "euro": "€", "euros": "€", "€": "€", "pound": "£", "pounds": "£", "£": "£",
-    "people": "people",
+    "crown": "crowns", "crowns": "crowns", "people": "people", "persons": "people",
     "inhabitants": "people", "residents": "people", "patients": "patients", "patient": "patients",
     "subjects": "patients", "participants": "patients", "times": "x", "fold": "x", "employees": "employees",
     "workers": "employees", "seats": "seats", "episodes": "ep", "goals": "goals", "points": "pts",
     "games": "games", "wins": "wins",
 }  # fmt: skip
+KNOWN_UNITS = frozenset({*UNITS.values(), "day"})
 MONTHS = {
     name: i
     for i, name in enumerate(

@@ -62,20 +62,15 @@ def document_subject(sentences: tuple[str, ...]) -> Subject:
     return Subject(first - common, frozenset(every))
 
 
-def subject_features(
-    sentences: Sequence[Sequence[str]], left: NDArray[np.int64], right: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """(p, len(FEATURES)) of p pairs of documents, `left` and `right` indexing `sentences`; all in [0,1].
+def subject_table(subjects: Sequence[Subject]) -> NDArray[np.float32]:
+    """(len(FEATURES), n, n) of every two of n documents, symmetric, all in [0,1].
 
     How many of both subjects' names are the same, how many of them the other document mentions at all,
     and whether both subjects are known.
     """
-    if not len(left):
-        return np.zeros((0, len(FEATURES)), dtype=np.float32)
-    subjects = [document_subject(tuple(own)) for own in sentences]
+    n = len(subjects)
     place = {name: k for k, name in enumerate(dict.fromkeys(n for s in subjects for n in s.names))}
     known = place.keys()
-    n = len(subjects)
     about = np.zeros((n, len(place)), dtype=np.float32)
     mentions = np.zeros((n, len(place)), dtype=np.float32)
     for table, rows in (
@@ -89,5 +84,4 @@ def subject_features(
     shared = (about @ about.T) / np.maximum(least[:, None], least[None, :])
     named = (about @ mentions.T) / least[:, None]  # share of the row's names that the column's document has
     both = np.outer(size > 0, size > 0)
-    table = np.stack([shared, (named + named.T) / 2, both]).astype(np.float32).reshape(len(FEATURES), n * n)
-    return np.ascontiguousarray(table.take(left * n + right, axis=1).T)
+    return np.stack([shared, (named + named.T) / 2, both]).astype(np.float32)

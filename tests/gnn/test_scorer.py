@@ -7,6 +7,7 @@ import pytest
 
 import gnn
 from core.embedding.hashing import HashingEmbedder
+from gnn.relations.combine import strongest
 from gnn.scorer import KEEP_ABOVE, CredibilityScorer
 from gnn.signals import logit
 from tests.gnn.parts import (
@@ -95,8 +96,11 @@ def test_another_relation_scorer_is_used() -> None:
     class Silent:
         identity = "silent"
 
-        def score(self, left, right, context):
+        def score(self, left, right, names, context):
             return np.tile(np.array([1.0, 0.0, 0.0], np.float32), (len(left), 1))
+
+        def combine(self, agree, conflict, place, context, k):
+            return strongest(agree, conflict, place, k)
 
     scored = CredibilityScorer(make_checkpoint(), relations=Silent()).score(dispute_round())
     assert all(e["agree"] == e["conflict"] == 0.0 for e in scored.evidence)

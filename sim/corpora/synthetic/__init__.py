@@ -159,8 +159,16 @@ def _put(text: str, value: Value, wrong: Value) -> str:
             told = wrong.forms[min(i, len(wrong.forms) - 1)]
             if found[0][0].isupper() and not form[0].isupper():
                 told = told[0].upper() + told[1:]
-            return f"{text[: found.start()]}{told}{text[found.end() :]}"
+            return f"{_article(text[: found.start()], told)}{told}{text[found.end() :]}"
     return text
+
+
+def _article(before: str, value: str) -> str:
+    """`before` with the indefinite article that it may end in made to fit `value`."""
+    found = re.search(r"\b([Aa])n? $", before)
+    if found is None or not value[:1].isalpha():
+        return before
+    return f"{before[: found.start()]}{found[1]}{'n' if value[0].lower() in 'aeiou' else ''} "
 
 
 def build_world(n_documents: int | None = None, seed: int = 0, wordings: int = 3) -> Corpus:

@@ -111,3 +111,11 @@ def test_a_big_round_takes_the_second_way(monkeypatch: pytest.MonkeyPatch) -> No
     assert set(zip(found.left.tolist(), found.right.tolist(), found.mutual.tolist(), strict=True)) == set(
         zip(wanted.left.tolist(), wanted.right.tolist(), wanted.mutual.tolist(), strict=True)
     )
+
+
+def test_each_pair_of_documents_may_have_its_own_floor() -> None:
+    vectors, document_of = angles(0, 40, 80), np.array([0, 1, 2])
+    floor = np.full((3, 3), 0.9, np.float32)
+    floor[0, 1] = floor[1, 0] = 0.7  # cos 40 is .77
+    found = align(vectors, document_of, ~np.eye(3, dtype=bool), floor)
+    assert list(zip(found.left.tolist(), found.right.tolist(), strict=True)) == [(0, 1)]

@@ -5,8 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from core.embedding.base import unit_rows
 from gnn.relations import documents
-from gnn.relations.documents import NEAREST, DocumentRelations, nearest_of_each_source, relate
+from gnn.relations.align import COSINE_FLOOR, SAME_SUBJECT_FLOOR
+from gnn.relations.documents import (
+    NEAREST,
+    DocumentRelations,
+    nearest_of_each_source,
+    pair_sentences,
+    relate,
+)
 from gnn.relations.scorer import LexicalRelationScorer
 from tests.gnn.parts import FALSE, OTHER, TRUE, a_round, relation_network, relations_of
 
@@ -116,3 +124,24 @@ def test_just_beyond_the_limit_every_document_still_meets_every_source(
         assert set(owner[kept[i]]) == set(range(5)) - {owner[i]}
     assert np.array_equal(bounded.agree[kept], whole.agree[kept])
     assert np.array_equal(bounded.conflict[kept], whole.conflict[kept])
+
+
+def sentence_pairs(left: str, right: str, cosine: float) -> int:
+    """How many sentence pairs two documents of one sentence have if these are `cosine` alike."""
+    vectors = unit_rows(np.array([[1.0, 0.0], [cosine, (1 - cosine**2) ** 0.5]], np.float32))
+    allowed = ~np.eye(2, dtype=bool)
+    return len(pair_sentences([[left], [right]], vectors, np.ones((2, 2), np.float32), allowed).left)
+
+
+def test_about_one_subject_sentences_less_alike_are_compared_about_two_none() -> None:
+    between = (COSINE_FLOOR + SAME_SUBJECT_FLOOR) / 2
+    velm, also, other = (
+        "They say Velm was founded in 1512.",
+        "In 1730 work began on Velm.",
+        "Nobody saw Orsk.",
+    )
+    assert sentence_pairs(velm, also, between) == 1
+    assert sentence_pairs(velm, also, SAME_SUBJECT_FLOOR - 0.01) == 0
+    assert sentence_pairs(velm, other, 0.9) == 0
+    assert sentence_pairs("it is old.", "it is new.", between) == 0  # no subject is known
+    assert sentence_pairs("it is old.", "it is new.", 0.9) == 1

@@ -22,6 +22,10 @@ def numbers(text: str) -> set[tuple[float, str]]:
         ("A 40 km road.", "A forty kilometre road."),
         ("It took 3 hours.", "It took three hours."),
         ("It cost 2 thousand dollars.", "It cost $2,000."),
+        ("It cost 299 m crowns.", "It cost 299 million crowns."),
+        ("It cost $3m.", "It cost three million dollars."),
+        ("The margin is 6 per cent.", "The margin is 6%."),
+        ("Seven books are his.", "He wrote 7 new books."),
     ],
 )
 def test_the_same_number_in_another_form(left: str, right: str) -> None:
@@ -38,6 +42,10 @@ def test_the_same_number_in_another_form(left: str, right: str) -> None:
         ("Pages 12 to 15.", {(12.0, ""), (15.0, "")}),
         ("The €40 ticket.", {(40.0, "€")}),
         ("No figure is given.", set()),
+        ("It lies 1,800 m above the sea.", {(1800.0, "m")}),
+        ("About 1,853 live there.", {(1853.0, "")}),
+        ("It has 553 pages.", {(553.0, "page")}),
+        ("One of the towns.", {(1.0, "")}),
     ],
 )
 def test_numbers_with_their_units(text: str, found: set[tuple[float, str]]) -> None:

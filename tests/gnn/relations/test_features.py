@@ -71,8 +71,30 @@ def test_an_entity_that_the_other_mentions_in_lower_case_is_not_one_sided() -> N
 def test_a_batch_equals_the_definition_pair_by_pair(pairs: list[tuple[str, str]]) -> None:
     facts = [(sentence_facts(a), sentence_facts(b)) for a, b in pairs]
     flat = [fact for pair in facts for fact in pair]
-    found = fact_features(flat, list(range(0, len(flat), 2)), list(range(1, len(flat), 2)))
+    about = [frozenset(sorted(f.stems | g.stems)[::3]) for f, g in facts]
+    found = fact_features(flat, list(range(0, len(flat), 2)), list(range(1, len(flat), 2)), about)
     assert found.shape == (len(pairs), len(FEATURES))
-    for row, (f, g) in zip(found, facts, strict=True):
-        wanted = features_reference.sentence_pair_features(f, g)
+    for row, (f, g), names in zip(found, facts, about, strict=True):
+        wanted = features_reference.sentence_pair_features(f, g, names)
         assert row == pytest.approx(np.array(wanted, np.float32), abs=1e-7)
+
+
+def test_what_both_documents_are_about_is_no_value_that_they_share() -> None:
+    one, other = (
+        sentence_facts("The founder of Velm is Osric."),
+        sentence_facts("It was Zara who founded Velm."),
+    )
+    about = frozenset({"velm"})
+    left = dict(zip(FEATURES, sentence_pair_features(one, other, about), strict=True))
+    assert left["values_shared"] == 0.0
+    assert left["values_one_sided_min"] > 0.0
+    assert left["subject_named_min"] == 1.0
+    assert dict(zip(FEATURES, sentence_pair_features(one, other), strict=True))["values_shared"] > 0.0
+
+
+def test_a_number_is_the_same_if_one_side_leaves_its_unit_open() -> None:
+    assert features("The workforce counts 2,630.", "It has 2630 employees.")["numbers_shared"] > 0.0
+    assert features("It takes 5 mg.", "It takes 5 days.")["numbers_shared"] == 0.0
+    assert features("It has 553 pages.", "It sold 553 copies.")["numbers_shared"] > 0.0
+    assert features("It has 553 pages.", "It has 510 pages.")["unit_mismatch"] == 1.0
+    assert features("It has 553 pages.", "It sold 510 copies.")["unit_mismatch"] == 0.0

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnn.relations.subjects import FEATURES, document_subject, subject_features
+from gnn.relations.subjects import FEATURES, document_subject, subject_table
 
 TOWN = ["Arden was founded in 1512.", "It lies on a river.", "Guides like Arden."]
 SAME = ["The oldest houses of Arden date from 1512.", "Barges still stop at Arden."]
@@ -14,7 +14,7 @@ NOBODY = ["it was founded in 1512.", "there is a mill."]
 
 
 def features(*documents: list[str]) -> np.ndarray:
-    return subject_features(documents, np.array([0]), np.array([1]))[0]
+    return subject_table([document_subject(tuple(own)) for own in documents])[:, 0, 1]
 
 
 def test_the_subject_is_what_a_document_repeats():
@@ -44,13 +44,11 @@ def test_pairs():
     np.testing.assert_allclose(features(TOWN, LONGER), [0.5, 0.75, 1])
     np.testing.assert_allclose(features(TOWN, OTHER), [0, 0.5, 1])
     np.testing.assert_allclose(features(TOWN, NOBODY), [0, 0, 0])
-    assert subject_features([TOWN], np.array([], int), np.array([], int)).shape == (0, len(FEATURES))
+    assert subject_table([]).shape == (len(FEATURES), 0, 0)
 
 
 @given(st.lists(st.lists(st.text(max_size=30), max_size=4), min_size=2, max_size=4))
 def test_any_documents_give_symmetric_features_between_0_and_1(documents):
-    n = len(documents)
-    left, right = (index.ravel() for index in np.mgrid[:n, :n])
-    found = subject_features(documents, left, right).reshape(n, n, -1)
+    found = subject_table([document_subject(tuple(own)) for own in documents])
     assert ((found >= 0) & (found <= 1)).all()
-    np.testing.assert_array_equal(found, found.transpose(1, 0, 2))
+    np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
