@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from core.cli_config import ConfigFile
+from core.errors import DataError
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 train = typer.Typer(
@@ -114,6 +115,8 @@ def eval_command(
         bool, typer.Option("--all-questions", help="Every question, not only the test split.")
     ] = False,
     single: Annotated[bool, typer.Option(help="Also score each round with fresh beliefs.")] = True,
+    documents: Annotated[int | None, typer.Option(help="Size of the synthetic world [1000].", min=1)] = None,
+    card: Annotated[Path | None, typer.Option(help="Model card (JSON) that takes the rows too.")] = None,
     seed: Annotated[int, typer.Option(help="Partition, placement and draws.")] = 0,
     embedder: Annotated[str, typer.Option(help="Embedder of documents and sentences.")] = "minilm",
     cache_dir: Annotated[Path | None, typer.Option(help="Where vectors are cached.")] = None,
@@ -136,8 +139,11 @@ def eval_command(
     opened = open_embedder(embedder, cache_dir)
     models = model or (list(MODELS) if controls else ["default"])
     rows: list[dict[str, Any]] = []
+    if card is not None:
+        _with_matrix(card, rows, seed)  # a wrong file is told before the work
     for name in dataset:
-        corpus = load_corpus(name, queries_file, qrels, poison, seed=seed)
+        size = documents if name == "synthetic" else None
+        corpus = load_corpus(name, queries_file, qrels, poison, n_documents=size, seed=seed)
         prepared = prepare(corpus, opened)
         questions = select_questions(corpus) if all_questions else questions_of(prepared, "test")
         chosen = [
@@ -159,7 +165,29 @@ def eval_command(
                     f"TPR {_show(last['tpr'])} TNR {_show(last['tnr'])} AUROC {_show(last['auroc'])}"
                 )
             write_atomic(out / "eval.json", json.dumps({"schema": 1, "rows": rows}, indent=1) + "\n")
+    if card is not None:
+        write_atomic(card, json.dumps(_with_matrix(card, rows, seed), indent=1, sort_keys=True) + "\n")
     _table(rows)
+
+
+_CELL = ("dataset", "attack", "control", "replication", "model", "beliefs")
+
+
+def _with_matrix(card: Path, rows: list[dict[str, Any]], seed: int) -> dict[str, Any]:
+    """The model card of `card` with `rows` in its matrix, in place of older rows of the same cells.
+
+    Raises:
+        DataError: the file is no model card.
+    """
+    try:
+        known = json.loads(card.read_text(encoding="utf-8"))
+        before = known.get("matrix", [])
+        kept = {tuple(row[name] for name in _CELL): row for row in before}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+        raise DataError(f"{card}: no model card ({error})") from error
+    for row in rows:
+        kept[tuple(row[name] for name in _CELL)] = {**row, "seed": seed}
+    return {**known, "matrix": [kept[cell] for cell in sorted(kept, key=str)]}
 
 
 def _show(value: float | None) -> str:

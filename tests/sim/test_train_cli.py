@@ -107,6 +107,33 @@ def test_eval_writes_the_matrix(folder: Path, trained: Path, capsys: pytest.Capt
     assert "boosted-trees" in capsys.readouterr().out
 
 
+def test_the_model_card_takes_the_rows_of_an_evaluation(
+    folder: Path, trained: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    card = folder / "card.json"
+    card.write_text((trained.parent / "model_card.json").read_text())
+
+    def judge(seed: str, path: Path) -> int:
+        return main(
+            ["eval", "--checkpoint", str(trained), "--dataset", "synthetic", "--documents", "60", "--embedder",
+             "hashing", "--cache-dir", str(folder / "cache"), "--rounds", "2", "--model", "default", "--attack",
+             "saa", "--replication", "1", "--quiet", "--card", str(path), "--seed", seed, "--out",
+             str(folder / "eval2")]
+        )  # fmt: skip
+
+    assert judge("0", card) == judge("3", card) == 0
+    held = json.loads(card.read_text())
+    assert held["training"] == json.loads((trained.parent / "model_card.json").read_text())["training"]
+    assert [(row["dataset"], row["attack"], row["seed"]) for row in held["matrix"]] == [
+        ("synthetic-60-s0", "saa", 0), ("synthetic-60-s3", "saa", 3)
+    ]  # fmt: skip
+    broken = folder / "broken.json"
+    broken.write_text("[1, 2")
+    assert judge("0", broken) != 0
+    assert "broken.json: no model card" in capsys.readouterr().err
+    assert broken.read_text() == "[1, 2"
+
+
 def test_calibrate_moves_only_the_threshold(folder: Path, trained: Path) -> None:
     status = main(
         ["calibrate", "--checkpoint", str(trained), "--dataset", str(folder / "world"), "--embedder",
