@@ -80,7 +80,6 @@ def furnish(folder: Path) -> Path:
     """Make in `folder` all files and folders that the documented commands read; nothing where they write."""
     from core.certs import issue, make_authority
     from core.cli import main
-    from core.paths import write_atomic
 
     for name in ("path/to/folder", "path/to/own/folder", "path/to/nq", "three/nq", "three/hotpotqa"):
         write_world(folder / name, n=60)
@@ -96,11 +95,12 @@ def furnish(folder: Path) -> Path:
         shutil.copy(files.cert, folder / f"{name}.pem")
     shutil.copy(folder / "ca.crt", folder / "ca.pem")
     _write_data(folder)
-    for i in range(12):
-        line = {"text": f"What colour is the gate of number {i}?", "user_id": "ann", "time": 60.0 * i}
-        write_atomic(folder / "traffic" / f"{i}.json", json.dumps(line))
-    lines = [path.read_text() for path in sorted((folder / "traffic").iterdir())]
-    write_atomic(folder / "state" / "trail.jsonl", "\n".join(lines) + "\n")
+    traffic = [
+        {"text": f"What colour is the gate of number {i}?", "user_id": "ann", "time": 60.0 * i}
+        for i in range(24)
+    ]
+    (folder / "state").mkdir()
+    (folder / "state" / "trail.jsonl").write_text("".join(json.dumps(line) + "\n" for line in traffic))
     return folder
 
 
