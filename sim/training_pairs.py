@@ -58,16 +58,15 @@ class LabelledPairs:
         """The pairs of known `label`; `relation` gives that of two documents, by their numbers."""
         keep = np.flatnonzero(label != UNKNOWN)
         left, right = found.left, found.right
-        i, j = found.i[keep], found.j[keep]
-        first, place = np.unique(np.stack([i, j]), axis=1, return_inverse=True)
+        used, place = np.unique(found.place[keep], return_inverse=True)
         return cls(
             [left[k] for k in keep.tolist()],
             [right[k] for k in keep.tolist()],
             [found.names[k] for k in keep.tolist()],
             found.context[keep],
             label[keep],
-            place.reshape(-1).astype(np.int64),
-            np.array([relation(a, b) for a, b in first.T.tolist()], dtype=np.int64),
+            place,
+            np.array([relation(a, b) for a, b in found.pairs[used].tolist()], dtype=np.int64),
         )
 
 
@@ -204,10 +203,10 @@ def _pairs(versions: list[_Version], embedder: Embedder) -> LabelledPairs:
         ],
         dtype=np.int64,
     )
-    strongest: dict[tuple[int, int], int] = {}
-    for i, j, label in zip(found.i.tolist(), found.j.tolist(), labels.tolist(), strict=True):
-        strongest[i, j] = max(label, strongest.get((i, j), NEUTRAL))  # conflict before agreement
-    return LabelledPairs.of(found, labels, lambda i, j: strongest[i, j])
+    strongest = np.full(len(found.pairs), NEUTRAL)
+    np.maximum.at(strongest, found.place, labels)  # conflict before agreement
+    of_pair = dict(zip(map(tuple, found.pairs.tolist()), strongest.tolist(), strict=True))
+    return LabelledPairs.of(found, labels, lambda i, j: of_pair[i, j])
 
 
 def _label(a: _Told, b: _Told, mutual: bool, cosine: float) -> int:

@@ -47,12 +47,11 @@ def _pairs(given: VerificationRound, world: FactWorld, originals: dict[str, str]
         doc_id = candidate.holders[0].doc_id
         told.append((world.group_of(doc_id), _facts(world.values(doc_id), originals[doc_id], sentences)))
     start = np.cumsum([0] + [len(sentences) for sentences in given.sentences])
+    i, j = found.pairs[found.place].T
     labels = np.array(
         [
-            _label(told[i][0] == told[j][0], told[i][1][a], told[j][1][b])
-            for a, b, i, j in zip(
-                found.first - start[found.i], found.second - start[found.j], found.i, found.j, strict=True
-            )
+            _label(told[a][0] == told[b][0], told[a][1][first], told[b][1][second])
+            for a, b, first, second in zip(i, j, found.first - start[i], found.second - start[j], strict=True)
         ],
         dtype=np.int64,
     )

@@ -46,11 +46,9 @@ def align(
 
     A pair counts when it is the best match for at least one side between its two documents.
     """
+    limit = np.where(np.triu(allowed, 1), np.asarray(floor, dtype=np.float32), np.float32(np.inf))
     find = _densely if len(document_of) <= _DENSE else _by_document
-    rows, columns, cosine = find(vectors, document_of, allowed, float(np.min(floor, initial=1.0)))
-    if np.ndim(floor):
-        above = cosine >= np.asarray(floor)[document_of[rows], document_of[columns]]
-        rows, columns, cosine = rows[above], columns[above], cosine[above]
+    rows, columns, cosine = find(vectors, document_of, limit)
     # a best match is above the floor itself, so the candidates hold it
     best = np.zeros((len(document_of), allowed.shape[0]), dtype=np.float32)
     i, j = document_of[rows], document_of[columns]
@@ -62,36 +60,35 @@ def align(
 
 
 def _densely(
-    vectors: NDArray[np.float32], document_of: NDArray[np.int64], allowed: NDArray[np.bool_], floor: float
+    vectors: NDArray[np.float32], document_of: NDArray[np.int64], limit: NDArray[np.float32]
 ) -> _Candidates:
     """All sentences against all: the fewest calls, quadratic in the sentences."""
     similarity = vectors @ vectors.T
-    rows, columns = np.nonzero(similarity >= floor)
-    i, j = document_of[rows], document_of[columns]
-    wanted = (i < j) & allowed[i, j]
-    rows, columns = rows[wanted], columns[wanted]
-    return rows, columns, similarity[rows, columns]
+    found = np.flatnonzero(similarity >= limit.take(document_of, axis=0).take(document_of, axis=1))
+    rows, columns = np.divmod(found, max(1, len(document_of)))
+    return rows, columns, similarity.ravel()[found]
 
 
 def _by_document(
-    vectors: NDArray[np.float32], document_of: NDArray[np.int64], allowed: NDArray[np.bool_], floor: float
+    vectors: NDArray[np.float32], document_of: NDArray[np.int64], limit: NDArray[np.float32]
 ) -> _Candidates:
     """Each document's sentences against those of its allowed later documents: linear in allowed pairs."""
-    n = allowed.shape[0]
+    n = len(limit)
     bounds = np.searchsorted(document_of, np.arange(n + 1))
     size = np.diff(bounds)
-    upper = np.triu(allowed, 1) & (size > 0)
+    upper = np.isfinite(limit) & (size > 0)
     upper[size == 0] = False
     one, other = np.nonzero(upper)
     lengths = size[other]
     ends = np.cumsum(lengths)
     columns = np.repeat(bounds[other] - ends + lengths, lengths) + np.arange(lengths.sum())
+    floors = np.repeat(limit[one, other], lengths)
     first = np.concatenate([[0], ends])[np.searchsorted(one, np.arange(n + 1))]  # of each document's columns
     found: list[_Candidates] = [_NONE]
     for i in np.unique(one).tolist():
-        own = columns[first[i] : first[i + 1]]
-        similarity = vectors[bounds[i] : bounds[i + 1]] @ vectors[own].T
-        a, b = (similarity >= floor).nonzero()
-        found.append((bounds[i] + a, own[b], similarity[a, b]))
+        own = slice(first[i], first[i + 1])
+        similarity = vectors[bounds[i] : bounds[i + 1]] @ vectors[columns[own]].T
+        a, b = (similarity >= floors[own]).nonzero()
+        found.append((bounds[i] + a, columns[own][b], similarity[a, b]))
     rows, columns, cosine = (np.concatenate(part) for part in zip(*found, strict=True))
     return rows, columns, cosine

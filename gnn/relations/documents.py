@@ -77,13 +77,14 @@ def relate(
     if n > ALL_PAIRS:
         allowed &= nearest_of_each_source(cosine, holders, allowed)
     found = pair_sentences(sentences, sentence_vectors, cosine, allowed)
-    if len(found.i):
-        i, j = found.i, found.j
+    if len(found.pairs):
         p = scorer.score(found.left, found.right, found.names, found.context)
-        pair, place, count = np.unique(i * n + j, return_inverse=True, return_counts=True)
-        most = scorer.combine(p[:, AGREE], p[:, CONFLICT], place, found.context, len(pair)).T.copy()
+        k = len(found.pairs)
+        most = scorer.combine(p[:, AGREE], p[:, CONFLICT], found.place, found.context, k).T.copy()
         most[most < WEAK] = 0.0
-        for a, b in ((pair // n, pair % n), (pair % n, pair // n)):
+        count = np.bincount(found.place, minlength=k)
+        i, j = found.pairs.T
+        for a, b in ((i, j), (j, i)):
             agree[a, b], conflict[a, b], aligned[a, b] = *most, count
     return DocumentRelations(agree, conflict, cosine, aligned)
 
@@ -99,17 +100,18 @@ def comparable(holders: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class SentencePairs:
-    """p aligned sentences of documents `i` and `j` (p,), as a `RelationScorer` takes them.
+    """p aligned sentences of k pairs of documents, as a `RelationScorer` takes them.
 
-    `first`, `second` (p,) index `sentences`, all of the documents in order; `names` what both documents
+    `first`, `second` (p,) index `sentences`, all of the documents in order; `pairs` (k, 2) are the
+    documents, the lower number first, and `place` (p,) says whose a row is; `names` is what both documents
     are about; `context` (p, len(CONTEXT_FEATURES)).
     """
 
     sentences: list[str]
     first: NDArray[np.int64]
     second: NDArray[np.int64]
-    i: NDArray[np.int64]
-    j: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+    place: NDArray[np.int64]
     names: list[frozenset[str]]
     context: NDArray[np.float32]
 
@@ -146,20 +148,17 @@ def pair_sentences(
     floor = np.where(same, np.float32(SAME_SUBJECT_FLOOR), np.float32(COSINE_FLOOR))
     found = align(vectors, document_of, possible, floor)
     i, j = document_of[found.left], document_of[found.right]
-    unions: dict[tuple[int, int], frozenset[str]] = {}
-    names = []
-    for pair in zip(i.tolist(), j.tolist(), strict=True):
-        union = unions.get(pair)
-        if union is None:
-            union = unions[pair] = subjects[pair[0]].names | subjects[pair[1]].names
-        names.append(union)
+    n = len(sentences)
+    code, place = np.unique(i * n + j, return_inverse=True)
+    pairs = np.stack(np.divmod(code, max(1, n)), axis=1)
+    unions = [subjects[a].names | subjects[b].names for a, b in pairs.tolist()]
     return SentencePairs(
         [sentence for own in sentences for sentence in own],
         found.left,
         found.right,
-        i,
-        j,
-        names,
+        pairs,
+        place,
+        [unions[k] for k in place.tolist()],
         np.column_stack([found.cosine, found.mutual, cosine[i, j], *about[:, i, j]]).astype(np.float32),
     )
 

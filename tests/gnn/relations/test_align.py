@@ -94,9 +94,11 @@ def test_equal_to_a_plain_search(counts: list[int], seed: int) -> None:
 def test_many_sentences_are_aligned_document_by_document_with_the_same_result(
     counts: list[int], seed: int
 ) -> None:
-    given_ = rounds(counts, seed)
-    dense = _densely(*given_, COSINE_FLOOR)
-    sparse = _by_document(*given_, COSINE_FLOOR)
+    vectors, document_of, allowed = rounds(counts, seed)
+    floors = np.random.default_rng(seed).uniform(-0.5, 0.9, size=allowed.shape).astype(np.float32)
+    limit = np.where(np.triu(allowed, 1), floors, np.float32(np.inf))
+    dense = _densely(vectors, document_of, limit)
+    sparse = _by_document(vectors, document_of, limit)
     order = np.lexsort((sparse[1], sparse[0]))
     assert sparse[0][order].tolist() == dense[0].tolist()
     assert sparse[1][order].tolist() == dense[1].tolist()
