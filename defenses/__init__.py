@@ -11,6 +11,7 @@ STAGES: dict[str, str] = {
     "injection_guard": "defenses.injection_guard:InjectionGuardStage",
     "injection_query": "defenses.injection_guard:InjectionQueryStage",
     "leakage_audit": "defenses.leakage_audit:LeakageAuditStage",
+    "ml_filterrag": "defenses.ml_filterrag:MlFilterRagStage",
     "paraphrase": "defenses.paraphrase:ParaphraseStage",
     "perplexity": "defenses.perplexity:PerplexityStage",
     "quotation_guard": "defenses.quotation_guard:QuotationGuardStage",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from functools import lru_cache
-from importlib import resources as files
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +22,6 @@ from defenses.filterrag import ANSWER, matches
 from defenses.forest import Forest, loads
 from defenses.perplexity import PROMPT, beginning
 
-DEFAULT = "ml_filterrag.json"
 FEATURES = ("density", "frequencies", "log_perplexity", "answer_log_probability")
 _log = logging.getLogger(__name__)
 
@@ -43,11 +40,11 @@ class FeatureConfig(StrictModel):
 
 
 class MlFilterRagConfig(StrictModel):
-    """`forest`: file of `scr sim fit ml_filterrag` (None: the one shipped). A document goes whose
-    probability of being adversarial is above `limit`.
+    """`forest`: file of `scr sim fit ml_filterrag`; none is shipped, since the paper trains one for each data
+    set and each small model. A document goes whose probability of being adversarial is above `limit`.
     """
 
-    forest: Path | None = None
+    forest: Path
     limit: float = Field(default=0.5, gt=0, lt=1)
 
 
@@ -105,10 +102,12 @@ class MlFilterRagStage:
     hook = Hook.POST_RETRIEVAL
 
     def __init__(self, config: Mapping[str, Any] | MlFilterRagConfig | None, resources: Resources) -> None:
+        llm = cast("ScoringLLM", require_llm(resources.llm, self.name, [Capability.LOGPROBS]))
         if not isinstance(config, MlFilterRagConfig):
+            if not (config or {}).get("forest"):
+                raise ConfigError("ml_filterrag needs the option forest: a file of scr sim fit ml_filterrag")
             config = parse(MlFilterRagConfig, config or {}, self.name)
         self.config = config
-        llm = cast("ScoringLLM", require_llm(resources.llm, self.name, [Capability.LOGPROBS]))
         self._forest = load_forest(config.forest)
         taken = feature_config(self._forest, config.forest)
         if resources.embedder is None and taken.word_cosine < 1:
@@ -151,24 +150,24 @@ class MlFilterRagStage:
         return StageResult(tuple(kept), tuple(verdicts), notes)
 
 
-def load_forest(path: Path | None) -> Forest:
-    """The forest in the file `path`, or the one shipped.
+def load_forest(path: Path) -> Forest:
+    """The forest in the file `path`.
 
     Raises:
         ConfigError: it cannot be read.
         DataError: it is no forest of these features.
     """
     try:
-        text = _shipped() if path is None else path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"forest {path}: cannot be read ({error})") from None
-    forest = loads(text, str(path or DEFAULT))
+    forest = loads(text, str(path))
     if forest.features != FEATURES:
         raise DataError(f"{path}: a forest over {', '.join(forest.features)}, not {', '.join(FEATURES)}")
     return forest
 
 
-def feature_config(forest: Forest, path: Path | None) -> FeatureConfig:
+def feature_config(forest: Forest, path: Path) -> FeatureConfig:
     """How the features of `forest` are taken.
 
     Raises:
@@ -177,9 +176,4 @@ def feature_config(forest: Forest, path: Path | None) -> FeatureConfig:
     try:
         return FeatureConfig.model_validate(forest.about["taken"])
     except (KeyError, ValidationError) as error:
-        raise DataError(f"{path or DEFAULT}: does not say how its features are taken ({error})") from None
-
-
-@lru_cache(maxsize=1)
-def _shipped() -> str:
-    return files.files("defenses").joinpath(DEFAULT).read_text(encoding="utf-8")
+        raise DataError(f"{path}: does not say how its features are taken ({error})") from None

@@ -24,7 +24,11 @@ def fit(
         typer.Option(metavar="PATH", help="BEIR-style folder with poisons; may be repeated."),
     ] = None,
     queries: Annotated[
-        int | None, typer.Option(metavar="Q", help="At most so many questions of each folder and split.")
+        int | None, typer.Option(metavar="Q", help="Questions of each folder to train on, at most [20].")
+    ] = None,
+    held_out: Annotated[
+        int | None,
+        typer.Option(metavar="Q", help="Questions of each folder that tell the accuracy [as many]."),
     ] = None,
     skip: Annotated[
         int | None, typer.Option(metavar="N", help="Leave the first N questions to experiments [20].")
@@ -45,6 +49,7 @@ def fit(
     if defense != "ml_filterrag":
         raise ConfigError(f"{defense!r} is not trained here; known: ml_filterrag")
     flags: dict[str, Any] = {"dataset": dataset or None, "queries": queries, "skip": skip, "llm": llm}
+    flags["held_out"] = held_out
     options = load(FitOptions, config, {**flags, "seed": seed, "cache_dir": cache_dir})
     forest = fit_filterrag(options, open_progress(quiet))
     write_atomic(out, forest.dumps())

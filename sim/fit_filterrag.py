@@ -41,13 +41,14 @@ class FitOptions(StrictModel):
     """Keys of the YAML that `scr sim fit --config` takes.
 
     `dataset`: BEIR-style folders with poison.jsonl. `skip`: the first so many questions of each are left to
-    experiments (`scr sim sweep --preset rivals` asks 20 of the filters that ask a model). `queries`: at most
-    so many of each folder and split.
+    experiments (`scr sim sweep --preset rivals` asks 10 of the filters that ask a model). `queries`: at most
+    so many of each folder are trained on; `held_out`: as many at most tell the accuracy (None: as many).
     """
 
     dataset: tuple[str, ...] = Field(min_length=1)
     skip: int = Field(default=20, ge=0)
     queries: int = Field(default=20, ge=1)
+    held_out: int | None = Field(default=None, ge=0)
     llm: str = "smollm2"
     embedder: str = "all-MiniLM-L6-v2"
     features: FeatureConfig = FeatureConfig(max_tokens=8)
@@ -81,8 +82,10 @@ def fit_filterrag(options: FitOptions, progress: Progress, llm: LLM | None = Non
         questions = [q for q in select_questions(corpus)[options.skip :] if q.query_id in corpus.poisons]
         prepared = prepare(corpus, embedder)
         counts[corpus.name] = {}
-        for split in ("train", "validation"):
-            chosen = [q for q in questions if split_of(q) == split][: options.queries]
+        most = {"train": options.queries, "validation": options.held_out}
+        for split, limit in most.items():
+            chosen = [q for q in questions if split_of(q) == split]
+            chosen = chosen[: options.queries if limit is None else limit]
             counts[corpus.name][split] = len(chosen)
             with counting(progress, f"{corpus.name} {split}", len(chosen)):
                 for question in chosen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,13 @@ def reply(prompt: str) -> str:
     return REPLIES[zlib.crc32(prompt.encode("utf-8", "replace")) % len(REPLIES)]
 
 
+NEEDED = {
+    "ml_filterrag": {"forest": str(Path(__file__).with_name("forest.json"))}
+}  # options without a default
+
+
 def build(name: str, options: dict[str, Any] | None = None, llm: ScriptedLLM | None = None) -> StageSet:
-    spec = StageSpec(name=name, required=True, options=options or {})
+    spec = StageSpec(name=name, required=True, options={**NEEDED.get(name, {}), **(options or {})})
     return build_stages([spec], Resources(embedder=EMBEDDER, llm=llm or ScriptedLLM(reply)), Reputation())
 
 

@@ -91,6 +91,8 @@ def test_what_it_needs_is_said_when_it_is_built(tmp_path):
 
 
 def test_a_forest_of_something_else_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="needs the option forest: a file of scr sim fit"):
+        MlFilterRagStage({}, Resources(llm=scripted()))
     with pytest.raises(ConfigError, match="cannot be read"):
         MlFilterRagStage({"forest": tmp_path / "none.json"}, Resources(llm=scripted()))
     other = a_forest(tmp_path / "o.json", features=("a", "b", "c", "d"))

@@ -59,6 +59,12 @@ def test_equal_options_give_equal_forests(world):
     assert first.dumps() == again.dumps()
 
 
+def test_none_may_be_held_out(world):
+    forest = fit_filterrag(options(world, held_out=0, queries=2), Quiet(), ScriptedLLM(last_word))
+    assert [*forest.about["questions"].values()] == [{"train": 2, "validation": 0}]
+    assert forest.about["validation_accuracy"] is None
+
+
 def test_a_folder_without_questions_to_train_on_is_named(world):
     with pytest.raises(DataError, match="no question for training has a poison record"):
         fit_filterrag(options(world, skip=39), Quiet(), ScriptedLLM("x"))
