@@ -1,10 +1,11 @@
-"""Bootstrap confidence intervals of ratios of sums, resampled by question."""
+"""Bootstrap confidence intervals of ratios of sums and of ROC areas, resampled by question."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 RESAMPLES = 2000
 Interval = tuple[float, float]
@@ -45,4 +46,39 @@ def ratio_interval(
     drawn = tops[bottoms > 0] / bottoms[bottoms > 0]
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(drawn, [tail, 1.0 - tail]) if drawn.size else (point, point)
+    return min(float(low), point), max(float(high), point)
+
+
+def auroc_interval(
+    scores: NDArray[np.float64],
+    positive: NDArray[np.bool_],
+    clusters: Sequence[int],
+    rng: np.random.Generator,
+    resamples: int = 500,
+    level: float = 0.95,
+) -> Interval | None:
+    """Percentile interval of the area under the ROC curve, clusters drawn with replacement.
+
+    Args:
+        scores, positive: (n,) one entry per document; clusters: (n,) its round, counted from 0.
+
+    It always holds the point estimate. None where a class is missing.
+    """
+    _, place = np.unique(scores, return_inverse=True)
+    cluster = np.asarray(clusters)
+
+    def area(weight: NDArray[np.float64]) -> float | None:
+        above = np.bincount(place, weight * positive)
+        below = np.bincount(place, weight * ~positive)
+        total = above.sum() * below.sum()
+        return float((above * (np.cumsum(below) - below / 2)).sum() / total) if total > 0 else None
+
+    point = area(np.ones(len(scores)))
+    if point is None:
+        return None
+    k = int(cluster.max()) + 1
+    counts = rng.multinomial(k, np.full(k, 1.0 / k), size=resamples)
+    drawn = [value for row in counts if (value := area(row[cluster].astype(float))) is not None]
+    tail = (1.0 - level) / 2.0
+    low, high = np.quantile(drawn, [tail, 1.0 - tail]) if drawn else (point, point)
     return min(float(low), point), max(float(high), point)

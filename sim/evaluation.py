@@ -16,7 +16,7 @@ from gnn.checkpoint import Checkpoint
 from gnn.models import open_model
 from gnn.scorer import CredibilityScorer
 from sim.attacks.base import AttackOptions
-from sim.bootstrap import ratio, ratio_interval
+from sim.bootstrap import auroc_interval, ratio, ratio_interval
 from sim.corpora.records import Question
 from sim.metrics import auroc
 from sim.rounds import PreparedCorpus
@@ -209,8 +209,10 @@ def _figures(tally: _Tally, seed: int, first: int = 0) -> dict[str, Any]:
         interval = ratio_interval(right, total, list(range(len(chosen))), rng)
         return ratio(right, total), None if interval is None else list(interval)
 
+    rounds = np.repeat(np.arange(len(chosen)), [len(tally.labels[i]) for i in chosen])
     tpr, tpr_ci = share(BENIGN, True)
     tnr, tnr_ci = share(MALICIOUS, False)
+    area_ci = auroc_interval(credibility[known], benign[known], rounds[known], rng)
     last = [i for i in chosen if tally.round_[i] == max(tally.round_)]
     return {
         "n_rounds": len(chosen),
@@ -219,6 +221,7 @@ def _figures(tally: _Tally, seed: int, first: int = 0) -> dict[str, Any]:
         "tnr": tnr,
         "tnr_ci95": tnr_ci,
         "auroc": auroc(credibility[known], benign[known]) if malicious.any() and benign.any() else None,
+        "auroc_ci95": None if area_ci is None else list(area_ci),
         "ece": expected_calibration_error(credibility[known], benign[known]),
         "reliability_benign": float(np.mean([tally.reliability[i][0] for i in last])),
         "reliability_malicious": (

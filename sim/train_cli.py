@@ -190,19 +190,25 @@ def _with_matrix(card: Path, rows: list[dict[str, Any]], seed: int) -> dict[str,
     return {**known, "matrix": [kept[cell] for cell in sorted(kept, key=str)]}
 
 
-def _show(value: float | None) -> str:
-    return "   - " if value is None else f"{value:.3f}"
+def _show(value: float | None, interval: list[float] | None = None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" + ("" if interval is None else f" ({interval[0]:.3f}-{interval[1]:.3f})")
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
+    figures = ("tpr", "tnr", "auroc", "ece")
     typer.echo(
-        "dataset      attack       control         R beliefs  model            n    TPR   TNR AUROC   ECE"
+        "dataset      attack       control         R beliefs  model            n "
+        + " ".join(f"{name.upper():19}" for name in figures)
     )
     for row in rows:
         cell = f"{row['dataset'][:12]:12} {row['attack']:12} {row['control']:15} {row['replication']}"
-        figures = " ".join(_show(row[name]) for name in ("tpr", "tnr", "auroc", "ece"))
+        values = " ".join(f"{_show(row[name], row.get(f'{name}_ci95')):19}" for name in figures)
         found = f" found in round {row['rounds_to_find'] or '-'}" if "rounds_to_find" in row else ""
-        typer.echo(f"{cell} {row['beliefs']:8} {row['model']:15} {row['n_rounds']:4} {figures}{found}")
+        typer.echo(
+            f"{cell} {row['beliefs']:8} {row['model']:15} {row['n_rounds']:4} {values}{found}".rstrip()
+        )
 
 
 @calibrate.command(epilog="Example: scr calibrate --dataset data/ours --out ours.npz --clean-cost 0.01")

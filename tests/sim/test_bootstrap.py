@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.bootstrap import ratio, ratio_interval
+from sim.bootstrap import auroc_interval, ratio, ratio_interval
+from sim.metrics import auroc
 
 counts = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 5)).map(lambda pair: (min(pair), max(pair))),
@@ -53,3 +54,33 @@ def test_rounds_of_one_question_are_not_independent():
 
 def test_one_question_has_no_spread():
     assert ratio_interval([3], [4], ["q"], np.random.default_rng(0)) == (0.75, 0.75)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.1, 0.4, 0.4, 0.8]), st.booleans(), st.integers(0, 4)),
+        min_size=1,
+        max_size=30,
+    ),
+    st.integers(0, 2**32),
+)
+def test_an_interval_holds_the_area_under_the_curve(documents, seed):
+    scores, positive, clusters = (np.array(column) for column in zip(*documents, strict=True))
+    value = auroc(scores, positive)
+    interval = auroc_interval(scores, positive, clusters, np.random.default_rng(seed), resamples=20)
+    assert (value is None) == (interval is None)
+    if value is not None:
+        assert interval[0] - 1e-9 <= value <= interval[1] + 1e-9
+        assert 0.0 <= interval[0] <= interval[1] <= 1.0
+
+
+def test_more_rounds_make_the_interval_of_an_area_narrower():
+    rng = np.random.default_rng(0)
+
+    def width(rounds: int) -> float:
+        positive = rng.random(10 * rounds) < 0.5
+        scores = positive + rng.normal(size=10 * rounds)
+        low, high = auroc_interval(scores, positive, np.repeat(np.arange(rounds), 10), rng)
+        return high - low
+
+    assert width(100) < width(5)

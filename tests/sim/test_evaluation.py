@@ -96,6 +96,7 @@ def test_figures_by_hand() -> None:
     assert found["tnr"] == pytest.approx(1 / 2)
     # benign .9 .4 .8 against malicious .2 .7: five of six pairs in order
     assert found["auroc"] == pytest.approx(5 / 6)
+    assert found["auroc_ci95"][0] <= 5 / 6 <= found["auroc_ci95"][1]
     assert (found["reliability_benign"], found["reliability_malicious"]) == (0.9, 0.1)
     assert _figures(tally, 0, first=1)["tpr"] == 1.0
 
