@@ -11,7 +11,8 @@ import numpy as np
 from core.errors import StoreError
 from gnn.inference.source_filter import SourceBeliefs, SourceFilter
 
-_VERSION = 3
+_VERSION = 4
+_SHARED_LEVELS = 3  # the version before counted content levels of all sources together
 
 
 def to_bytes(beliefs: SourceBeliefs) -> bytes:
@@ -37,15 +38,13 @@ def from_bytes(data: bytes) -> SourceBeliefs:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             header = json.loads(arrays["header"].tobytes())
-            if header["version"] != _VERSION:
+            if header["version"] not in (_VERSION, _SHARED_LEVELS):
                 raise StoreError(f"source beliefs have version {header['version']}, this is {_VERSION}")
-            return SourceBeliefs(
-                tuple(header["sources"]),
-                arrays["labelings"],
-                arrays["log_mass"],
-                header["rounds"],
-                arrays["levels"],
-            )
+            sources = tuple(header["sources"])
+            levels = arrays["levels"]
+            if header["version"] == _SHARED_LEVELS:
+                levels = np.tile(levels / max(1, len(sources)), (len(sources), 1))
+            return SourceBeliefs(sources, arrays["labelings"], arrays["log_mass"], header["rounds"], levels)
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise StoreError(f"stored source beliefs are unreadable: {error}") from None
 
@@ -67,4 +66,6 @@ def about(beliefs: SourceBeliefs, sources: tuple[str, ...], source_filter: Sourc
             odds[j] = np.log((1 - honest) / honest) - np.log(prior / (1 - prior))
     columns = np.log(np.maximum(beliefs.mass.sum(axis=0), 1e-12))
     log_mass = fresh.log_mass + (fresh.labelings @ odds)[:, None] + columns
-    return SourceBeliefs(sources, fresh.labelings, log_mass - log_mass.max(), beliefs.rounds, beliefs.levels)
+    seen = dict(zip(beliefs.sources, beliefs.levels, strict=True))
+    levels = np.array([seen.get(name, np.zeros(3)) for name in sources]).reshape(len(sources), 3)
+    return SourceBeliefs(sources, fresh.labelings, log_mass - log_mass.max(), beliefs.rounds, levels)

@@ -33,7 +33,7 @@ class LargeSourceFilter(SourceFilter):
         labelings = np.concatenate([np.zeros((1, m), bool), np.eye(m, dtype=bool)])
         odds = np.log(self.config.prior_liar / (1 - self.config.prior_liar))
         mass = np.where(labelings.any(axis=1), odds, 0.0)[:, None] + self.way_prior()
-        return SourceBeliefs(sources, labelings, mass, rounds=0)
+        return SourceBeliefs(sources, labelings, mass, 0, np.zeros((m, 3)))
 
     def update(self, beliefs: SourceBeliefs, evidence: RoundEvidence) -> SourceBeliefs:
         """Posterior over the labelings that local search finds."""
@@ -67,7 +67,7 @@ class LargeSourceFilter(SourceFilter):
         change = _transition(kept, after, c.becomes_liar * pace, c.becomes_honest * pace)
         mass = change.T @ mass
         mass = (1 - c.spread) * mass + c.spread * mass.sum(axis=1, keepdims=True) * np.exp(self.way_prior())
-        levels = learn(beliefs.levels, evidence.levels, beliefs.honest, c.suspicion)
+        levels = learn(beliefs.levels, evidence.levels, c.suspicion)
         log_mass = np.log(np.maximum(mass / mass.sum(), 1e-300))
         return SourceBeliefs(beliefs.sources, after, log_mass, beliefs.rounds, levels)
 

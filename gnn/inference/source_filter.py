@@ -50,14 +50,14 @@ class SourceBeliefs:
 
     `sources` fixes the bit order; `log_mass` is (k, c) over the k labelings of `labelings`
     (k, m) bool, True = liar; columns are `Way`s of lying in the order of `ways(config)`.
-    `levels` (3,) counts the content levels of sources believed honest.
+    `levels` (m, 3) counts the content levels that each source showed.
     """
 
     sources: tuple[str, ...]
     labelings: NDArray[np.bool_]
     log_mass: NDArray[np.float64]
-    rounds: int = 0
-    levels: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
+    rounds: int
+    levels: NDArray[np.float64]
 
     @cached_property
     def mass(self) -> NDArray[np.float64]:
@@ -126,7 +126,8 @@ class SourceFilter:
         labelings = enumerate_labelings(len(sources))
         liars = labelings.sum(axis=1)
         prior = liars * np.log(c.prior_liar) + (len(sources) - liars) * np.log(1 - c.prior_liar)
-        return SourceBeliefs(sources, labelings, prior[:, None] + self.way_prior())
+        log_mass = prior[:, None] + self.way_prior()
+        return SourceBeliefs(sources, labelings, log_mass, 0, np.zeros((len(sources), 3)))
 
     def way_prior(self) -> NDArray[np.float64]:
         """(c,) log prior of each way of lying."""
@@ -157,7 +158,7 @@ class SourceFilter:
         prior = np.exp(self.way_prior())
         mass = (1 - c.spread) * mass + c.spread * mass.sum(axis=1, keepdims=True) * prior
         mass /= mass.sum()
-        levels = learn(beliefs.levels, evidence.levels, beliefs.honest, c.suspicion)
+        levels = learn(beliefs.levels, evidence.levels, c.suspicion)
         return replace(beliefs, log_mass=np.log(np.maximum(mass, 1e-300)), levels=levels)
 
     def log_likelihood(
@@ -165,7 +166,7 @@ class SourceFilter:
     ) -> NDArray[np.float64]:
         """(k, c) log-likelihood of the round under each labeling and way of lying.
 
-        `levels` (3,) counts the content levels that honest sources showed so far.
+        `levels` (m, 3) counts the content levels that the sources showed so far.
         """
         c = self.config
         liar = labelings.astype(np.float64)

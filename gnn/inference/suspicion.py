@@ -2,8 +2,10 @@
 
 A flag is no fixed amount of evidence. Where the content threshold fits the domain, honest sources are
 flagged in a few of a hundred rounds and a flag is telling; where it does not, everybody is flagged often
-and a flag says little. So the honest rates are learned from the sources believed honest, and a round may
-be hard as a whole: a question whose honest documents all look made for it accuses nobody.
+and a flag says little. So the honest rates are learned, from the sources flagged least so far: as many as
+must be honest below the breakdown bound, whatever is believed about them (liars once believed honest would
+else teach that flags mean nothing). And a round may be hard as a whole: a question whose honest documents
+all look made for it accuses nobody.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ class SuspicionConfig:
     """Rates of a source's worst document being clear, below or far below the threshold.
 
     `honest` is the prior of honest sources, worth `prior_rounds` source-rounds and then learned with a
-    memory of `memory` rounds; `liar` holds for attacking sources, camouflaged ones included; `hard` for
-    any source in a hard round, of which there is a share `hard_share`.
+    memory of `memory` rounds of each source; `liar` holds for attacking sources, camouflaged ones
+    included; `hard` for any source in a hard round, of which there is a share `hard_share`.
     """
 
     honest: tuple[float, float, float] = (0.94, 0.04, 0.02)
@@ -42,9 +44,15 @@ def content_levels(holders: NDArray[np.bool_], margin: NDArray[np.float64]) -> N
 
 
 def honest_rates(counts: NDArray[np.float64], config: SuspicionConfig) -> NDArray[np.float64]:
-    """(3,) posterior mean rates of honest sources, given weighted `counts` (3,) of levels seen."""
+    """(3,) posterior mean rates of honest sources, given the levels that each source showed, (m, 3).
+
+    Of m sources the m - floor((m-1)/2) flagged least count: that many are honest.
+    """
     prior = config.prior_rounds * np.array(config.honest)
-    return (prior + counts) / (prior.sum() + counts.sum())
+    flagged = (counts[:, BELOW] + counts[:, FAR_BELOW] + prior[1:].sum()) / (counts.sum(axis=1) + prior.sum())
+    least = np.argsort(flagged, kind="stable")[: len(counts) - max(0, len(counts) - 1) // 2]
+    seen = prior + counts[least].sum(axis=0)
+    return np.asarray(seen / seen.sum())
 
 
 def level_log_likelihood(
@@ -70,12 +78,11 @@ def level_log_likelihood(
 
 
 def learn(
-    counts: NDArray[np.float64],
-    levels: NDArray[np.int8],
-    honest: NDArray[np.float64],
-    config: SuspicionConfig,
+    counts: NDArray[np.float64], levels: NDArray[np.int8], config: SuspicionConfig
 ) -> NDArray[np.float64]:
-    """Counts after a round: each source counts as far as it is believed honest, old rounds fade."""
+    """Counts (m, 3) after a round with `levels` (m,): old rounds of a source that answered fade."""
     present = levels != ABSENT
-    added = np.bincount(levels[present], weights=honest[present], minlength=3)
-    return counts * (1.0 - 1.0 / config.memory) + added
+    after = counts.copy()
+    after[present] *= 1.0 - 1.0 / config.memory
+    after[np.flatnonzero(present), levels[present]] += 1.0
+    return after

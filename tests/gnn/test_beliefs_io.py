@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import io
+import json
+
 import numpy as np
 import pytest
 
@@ -46,6 +49,19 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         from_bytes(data)
 
 
+def test_content_levels_counted_for_all_sources_together_are_shared_out() -> None:
+    before = judged()
+    buffer = io.BytesIO()
+    header = json.dumps({"version": 3, "sources": before.sources, "rounds": before.rounds})
+    np.savez(
+        buffer, header=np.frombuffer(header.encode(), np.uint8), labelings=before.labelings,
+        log_mass=before.log_mass, levels=np.array([10.0, 5.0, 0.0]),
+    )  # fmt: skip
+    after = from_bytes(buffer.getvalue())
+    assert after.levels.tolist() == [[2.0, 1.0, 0.0]] * 5
+    assert np.array_equal(after.log_mass, before.log_mass)
+
+
 def test_the_same_sources_keep_their_joint_beliefs() -> None:
     before = judged()
     assert about(before, NAMES, SourceFilter()) is before
@@ -63,13 +79,15 @@ def test_known_sources_keep_their_odds_and_new_ones_start_at_the_prior() -> None
     assert tuple(after.expected(FilterConfig())) == pytest.approx(
         tuple(before.expected(FilterConfig())), abs=0.05
     )
-    assert after.levels == pytest.approx(before.levels)
+    assert after.levels[:5] == pytest.approx(before.levels)
+    assert after.levels[5].tolist() == [0, 0, 0]
 
 
 def test_a_source_that_left_is_forgotten_and_the_order_may_change() -> None:
     before = judged()
     after = about(before, ("e", "a", "c"), SourceFilter())
     assert after.sources == ("e", "a", "c")
+    assert np.array_equal(after.levels, before.levels[[4, 0, 2]])
     assert after.honest[1] < 0.3
     assert after.honest[0] > 0.8
 

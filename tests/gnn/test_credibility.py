@@ -21,9 +21,8 @@ def beliefs(honest: list[float]) -> SourceBeliefs:
     names = tuple(f"s{j}" for j in range(len(honest)))
     start = SourceFilter().start(names)
     odds = np.log((1 - np.array(honest)) / np.array(honest))
-    return SourceBeliefs(
-        names, start.labelings, (start.labelings @ odds)[:, None] + SourceFilter().way_prior()
-    )
+    log_mass = (start.labelings @ odds)[:, None] + SourceFilter().way_prior()
+    return replace(start, log_mass=log_mass)
 
 
 def scene(

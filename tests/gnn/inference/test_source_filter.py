@@ -16,6 +16,7 @@ from tests.gnn.parts import random_evidence
 
 Labeling = tuple[bool, ...]
 State = dict[tuple[Labeling, int], float]
+Counts = list[list[float]]  # of each source, how often it showed each content level
 CONFIG = FilterConfig()
 WAYS = [
     (rate, colluding, noise)
@@ -44,13 +45,15 @@ def pairs(evidence: RoundEvidence, rate_of) -> float:
     return total
 
 
-def flags(z: Labeling, evidence: RoundEvidence, counts: list[float]) -> float:
+def flags(z: Labeling, evidence: RoundEvidence, counts: Counts) -> float:
     """Likelihood of the content levels: an ordinary round, or one that is hard for everybody."""
     s = CONFIG.suspicion
-    rates = [
-        (s.prior_rounds * p + n) / (s.prior_rounds * sum(s.honest) + sum(counts))
-        for p, n in zip(s.honest, counts, strict=True)
-    ]
+    prior = [s.prior_rounds * p for p in s.honest]
+    shares = [(sum(own[1:]) + sum(prior[1:])) / (sum(own) + sum(prior)) for own in counts]
+    honest = len(counts) - (len(counts) - 1) // 2  # so many are: those flagged least
+    least = sorted(range(len(counts)), key=lambda j: (shares[j], j))[:honest]
+    seen = [p + sum(counts[j][level] for j in least) for level, p in enumerate(prior)]
+    rates = [n / sum(seen) for n in seen]
     ordinary, hard = 1 - s.hard_share, s.hard_share
     for lies, level in zip(z, evidence.levels.tolist(), strict=True):
         if level >= 0:
@@ -60,7 +63,7 @@ def flags(z: Labeling, evidence: RoundEvidence, counts: list[float]) -> float:
 
 
 def likelihood(
-    z: Labeling, evidence: RoundEvidence, counts: list[float], rate: float, colluding: bool, noise: float
+    z: Labeling, evidence: RoundEvidence, counts: Counts, rate: float, colluding: bool, noise: float
 ) -> float:
     """Likelihood of a round: its relations tell something, or mislead as a whole; times its flags."""
 
@@ -91,7 +94,7 @@ def normalised(state: State) -> State:
     return {key: value / total for key, value in state.items()}
 
 
-def after_round(state: State, evidence: RoundEvidence, counts: list[float]) -> State:
+def after_round(state: State, evidence: RoundEvidence, counts: Counts) -> State:
     return normalised({(z, w): p * likelihood(z, evidence, counts, *WAYS[w]) for (z, w), p in state.items()})
 
 
@@ -99,12 +102,12 @@ def honesty(state: State, m: int) -> list[float]:
     return [sum(p for (z, _), p in state.items() if not z[j]) for j in range(m)]
 
 
-def learned(counts: list[float], state: State, evidence: RoundEvidence) -> list[float]:
-    """Content levels of sources as far as they are believed honest, older rounds fading."""
-    after = [n * (1 - 1 / CONFIG.suspicion.memory) for n in counts]
-    for p, level in zip(honesty(state, len(evidence.levels)), evidence.levels.tolist(), strict=True):
-        if level >= 0:
-            after[level] += p
+def learned(counts: Counts, evidence: RoundEvidence) -> Counts:
+    """Content levels of each source, older rounds fading while it answers."""
+    after = []
+    for own, level in zip(counts, evidence.levels.tolist(), strict=True):
+        fade = 1 - 1 / CONFIG.suspicion.memory if level >= 0 else 1.0
+        after.append([n * fade + (k == level) for k, n in enumerate(own)])
     return after
 
 
@@ -163,7 +166,7 @@ def assert_same(beliefs: SourceBeliefs, state: State) -> None:
 def test_posterior_and_transition_equal_brute_force_over_three_rounds(m: int, seed: int, extra: int) -> None:
     rng = np.random.default_rng(seed)
     source_filter = SourceFilter()
-    beliefs, state, counts = source_filter.start(tuple("abcdefgh"[:m])), prior(m), [0.0, 0.0, 0.0]
+    beliefs, state, counts = source_filter.start(tuple("abcdefgh"[:m])), prior(m), [[0.0] * 3] * m
     assert_same(beliefs, state)
     for _ in range(3):
         evidence = random_evidence(rng, m, liars=[0], n=m + extra)
@@ -177,10 +180,10 @@ def test_posterior_and_transition_equal_brute_force_over_three_rounds(m: int, se
         assert beliefs.any_honest(evidence.holders) == pytest.approx(anyone, rel=1e-6)
         means = [sum(p * WAYS[w][k] for (_, w), p in state.items()) for k in range(3)]
         assert tuple(beliefs.expected(CONFIG)) == pytest.approx(means, rel=1e-6)
-        counts = learned(counts, state, evidence)
+        counts = learned(counts, evidence)
         beliefs, state = source_filter.predict(beliefs, evidence), next_prior(state, evidence)
         assert_same(beliefs, state)
-        assert beliefs.levels == pytest.approx(counts, rel=1e-6)
+        assert beliefs.levels == pytest.approx(np.array(counts), rel=1e-6)
 
 
 def test_a_text_that_several_sources_hold_counts_as_agreement_between_them() -> None:
@@ -189,7 +192,7 @@ def test_a_text_that_several_sources_hold_counts_as_agreement_between_them() -> 
     evidence = RoundEvidence(
         holders, np.zeros((2, 2), np.float32), weight, np.zeros(3, np.int8), np.ones(3, bool), 1.0
     )
-    state = after_round(prior(3), evidence, [0.0, 0.0, 0.0])
+    state = after_round(prior(3), evidence, [[0.0] * 3] * 3)
     beliefs = SourceFilter().update(SourceFilter().start(("a", "b", "c")), evidence)
     assert_same(beliefs, state)
     assert beliefs.honest[0] > beliefs.honest[2]
@@ -277,3 +280,27 @@ def test_one_round_alone_cannot_settle_a_source() -> None:
         after = SourceFilter().update(SourceFilter().start(tuple("abcde")), evidence)
         assert np.isfinite(after.log_mass).all()
         assert after.honest[0] < 0.5 < after.honest[1]
+
+
+def test_flagged_sources_that_hold_one_text_are_not_believed_for_long() -> None:
+    """Four of ten share a text and are flagged in every round; false conflicts among the others speak for them."""
+    m, rng = 10, np.random.default_rng(0)
+    names = tuple(f"s{i}" for i in range(m))
+    source_filter = SourceFilter()
+    beliefs = source_filter.start(names)
+    holders = np.zeros((7, m), bool)
+    holders[0, :4] = True
+    holders[np.arange(1, 7), np.arange(4, 10)] = True
+    for _ in range(20):
+        weight, dispute = np.zeros((7, 7), np.float32), np.zeros((7, 7), np.float32)
+        weight[0, 0] = 1.0
+        for _ in range(2):
+            a, b = rng.choice(np.arange(1, 7), 2, replace=False)
+            weight[a, b] = weight[b, a] = dispute[a, b] = dispute[b, a] = 1.0
+        levels = np.array([1] * 4 + [0] * 6, np.int8)
+        evidence = RoundEvidence(holders, dispute, weight, levels, np.ones(m, bool), 1.0)
+        beliefs = source_filter.update(beliefs, evidence)
+        honest = beliefs.honest
+        beliefs = source_filter.predict(beliefs, evidence)
+    assert honest[:4].max() < 0.1
+    assert honest[4:].min() > 0.9

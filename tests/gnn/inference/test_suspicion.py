@@ -18,7 +18,13 @@ from gnn.inference.suspicion import (
 )
 
 CONFIG = SuspicionConfig()
-NOTHING = np.zeros(3)
+
+
+def counts(*rows: tuple[float, float, float]) -> np.ndarray:
+    return np.array(rows, dtype=float).reshape(-1, 3)
+
+
+NOTHING = counts()
 
 
 def test_a_source_has_the_level_of_its_worst_document() -> None:
@@ -31,9 +37,18 @@ def test_a_source_has_the_level_of_its_worst_document() -> None:
 
 def test_honest_rates_start_at_the_prior_and_follow_what_is_seen() -> None:
     assert honest_rates(NOTHING, CONFIG) == pytest.approx(np.array(CONFIG.honest) / sum(CONFIG.honest))
-    flagged_often = honest_rates(np.array([200.0, 200.0, 0.0]), CONFIG)
+    flagged_often = honest_rates(counts(*[(40.0, 40.0, 0.0)] * 5), CONFIG)
     assert flagged_often[BELOW] > 0.4
     assert flagged_often.sum() == pytest.approx(1.0)
+
+
+def test_as_many_sources_as_may_lie_cannot_teach_that_flags_mean_nothing() -> None:
+    honest, liar = (40.0, 1.0, 0.0), (0.0, 20.0, 20.0)
+    for m in (5, 10):
+        liars = (m - 1) // 2
+        found = honest_rates(counts(*[liar] * liars, *[honest] * (m - liars)), CONFIG)
+        assert found == pytest.approx(honest_rates(counts(*[honest] * (m - liars)), CONFIG), abs=0.02)
+        assert found[BELOW] + found[FAR_BELOW] < 0.1
 
 
 def test_a_flag_accuses_less_where_honest_sources_are_flagged_often() -> None:
@@ -42,12 +57,12 @@ def test_a_flag_accuses_less_where_honest_sources_are_flagged_often() -> None:
     alone = (labelings == np.array([True, False, False, False, False])).all(axis=1)
     nobody = ~labelings.any(axis=1)
 
-    def accusation(counts: np.ndarray) -> float:
-        found = level_log_likelihood(labelings, levels, counts, CONFIG)
+    def accusation(seen: np.ndarray) -> float:
+        found = level_log_likelihood(labelings, levels, seen, CONFIG)
         return float(found[alone][0] - found[nobody][0])
 
     assert accusation(NOTHING) > 0
-    assert accusation(np.array([100.0, 100.0, 0.0])) < accusation(NOTHING)
+    assert accusation(counts(*[(20.0, 20.0, 0.0)] * 5)) < accusation(NOTHING)
 
 
 def test_where_all_are_flagged_the_round_is_hard_and_nobody_is_accused_much() -> None:
@@ -69,11 +84,10 @@ def test_absent_sources_say_nothing() -> None:
     assert level_log_likelihood(labelings, np.full(3, ABSENT, np.int8), NOTHING, CONFIG).tolist() == [0.0] * 4
 
 
-def test_learning_counts_sources_as_far_as_they_are_believed_and_forgets() -> None:
+def test_learning_counts_each_source_and_forgets_while_it_answers() -> None:
     after = learn(
-        np.array([50.0, 0.0, 0.0]),
+        counts((50.0, 0.0, 0.0), (0.0, 0.0, 0.0), (3.0, 1.0, 0.0)),
         np.array([CLEAR, BELOW, ABSENT], np.int8),
-        np.array([0.9, 0.1, 1.0]),
         CONFIG,
     )
-    assert after == pytest.approx([50 * (1 - 1 / CONFIG.memory) + 0.9, 0.1, 0.0])
+    assert after.tolist() == [[50 * (1 - 1 / CONFIG.memory) + 1, 0, 0], [0, 1, 0], [3, 1, 0]]
