@@ -109,6 +109,15 @@ def running(binaries: Path) -> Iterator[Cluster]:
     folder = Path(tempfile.mkdtemp(prefix="scr-pg-"))  # its path is short: a socket's may have 107 bytes
     cluster = None
     try:
+        if os.geteuid() == 0 and not binaries.is_relative_to("/usr"):
+            # a private folder may hold the environment, where the account that runs PostgreSQL cannot go
+            package = binaries.parent.parent
+            libraries = package.with_name(f"{package.name}.libs")  # found by their place beside the package
+            for part in (binaries.parent, libraries):
+                if part.is_dir():
+                    to = folder / "programs" / part.relative_to(package.parent)
+                    shutil.copytree(part, to, symlinks=True)
+            binaries = folder / "programs" / binaries.relative_to(package.parent)
         cluster = Cluster(binaries, folder)
         cluster.start()
         yield cluster

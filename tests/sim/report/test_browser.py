@@ -14,7 +14,7 @@ from tests.sim.report.runs_made import write_run, write_sweep
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-PATIENCE = 90
+PATIENCE = 240
 
 
 @pytest.fixture(scope="module")
