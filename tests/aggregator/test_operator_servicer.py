@@ -185,11 +185,14 @@ def test_a_source_that_dials_is_added_and_added_again(stack: ExitStack) -> None:
     stub = operator(stack, server.address)
     add = operator_pb2.AddRequest(source_id="clinic", dialled=True)
 
+    held = []  # a call that nobody holds any longer is cancelled
+
     def dials() -> Any:
         tunnel = source_tunnel_pb2_grpc.SourceTunnelStub(stack.enter_context(open_channel(tunnels.address)))
         frames: SimpleQueue[Any] = SimpleQueue()
         stack.callback(frames.put, None)
-        return tunnel.Serve(iter(frames.get, None), metadata=((SOURCE_KEY, b"clinic"),), timeout=60)
+        held.append(tunnel.Serve(iter(frames.get, None), metadata=((SOURCE_KEY, b"clinic"),), timeout=600))
+        return held[-1]
 
     with pytest.raises(grpc.RpcError, match="not allowed"):
         next(dials())  # nobody expects it yet
