@@ -25,6 +25,8 @@ import grpc
 from core.errors import ConfigError
 from core.watched import Watched
 
+_READS = 5
+
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
@@ -51,12 +53,8 @@ class TlsFiles:
         """
 
         def read() -> grpc.ServerCertificateConfiguration:
-            pair = (_pem(self.key, "key"), _pem(self.cert, "certificate"))
-            if name is not None:
-                check_server_name(self, name)
-            else:
-                _server_context(self)
-            return grpc.ssl_server_certificate_configuration([pair], _pem(self.ca, "authority"))
+            pems = self._fitting(name)
+            return grpc.ssl_server_certificate_configuration([(pems.key, pems.cert)], pems.ca)
 
         watched = Watched((self.cert, self.key, self.ca), read, every_s=0)
         given = [watched.get()]
@@ -80,13 +78,36 @@ class TlsFiles:
         """
         if not show:
             return grpc.ssl_channel_credentials(root_certificates=_pem(self.ca, "authority"))
-        credentials = grpc.ssl_channel_credentials(
-            root_certificates=_pem(self.ca, "authority"),
-            private_key=_pem(self.key, "key"),
-            certificate_chain=_pem(self.cert, "certificate"),
+        pems = self._fitting(None)
+        return grpc.ssl_channel_credentials(
+            root_certificates=pems.ca, private_key=pems.key, certificate_chain=pems.cert
         )
-        _server_context(self)
-        return credentials
+
+    def _fitting(self, name: str | None) -> _Pems:
+        # gRPC is given bytes while ssl checks files: a rotation in between must not leave them different
+        for _ in range(_READS):
+            pems = self._read()
+            if name is not None:
+                check_server_name(self, name)
+            else:
+                _server_context(self)
+            if self._read() == pems:
+                return pems
+        raise ConfigError(f"{self.cert}, {self.key}, {self.ca}: changed at every one of {_READS} reads")
+
+    def _read(self) -> _Pems:
+        return _Pems(
+            cert=_pem(self.cert, "certificate"), key=_pem(self.key, "key"), ca=_pem(self.ca, "authority")
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pems:
+    """What the files of a `TlsFiles` hold at one moment."""
+
+    cert: bytes
+    key: bytes
+    ca: bytes
 
 
 def tls_from_flags(
@@ -118,8 +139,7 @@ def check_server_name(tls: TlsFiles, name: str) -> None:
     Raises:
         ConfigError: it would not; the message says why.
     """
-    for path, what in ((tls.key, "key"), (tls.cert, "certificate"), (tls.ca, "authority")):
-        _pem(path, what)
+    tls._read()
     server_context = _server_context(tls)
     client_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:

@@ -11,6 +11,7 @@ import grpc
 import pytest
 from cryptography import x509
 
+import core.tls
 from core.errors import ConfigError
 from core.rpc import Server, Service, failure_of, make_server, open_channel
 from core.tls import TlsFiles, check_server_name, peer_identities, peer_identity, tls_from_flags
@@ -133,6 +134,29 @@ def test_a_missing_or_foreign_file_is_named(authority: Authority, tmp_path: Path
         TlsFiles(good.cert, text, good.ca).channel_credentials()
     with pytest.raises(ConfigError, match="TLS authority cannot be read: Is a directory"):
         TlsFiles(good.cert, good.key, tmp_path).server_credentials()
+
+
+@pytest.mark.parametrize("times", [1, 1000])
+def test_a_rotation_in_the_middle_of_a_read_never_mixes_two_pairs(
+    server: Server, tmp_path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    tls, others = authority.issue("rotating"), [authority.issue(f"after{i}") for i in range(2)]
+    check, rotated = core.tls._server_context, []
+
+    def rotating(files: TlsFiles) -> ssl.SSLContext:
+        context = check(files)
+        if len(rotated) < times:
+            rotated.append(others[len(rotated) % 2])
+            tls.key.write_bytes(rotated[-1].key.read_bytes())
+            tls.cert.write_bytes(rotated[-1].cert.read_bytes())
+        return context
+
+    monkeypatch.setattr(core.tls, "_server_context", rotating)
+    if times == 1:
+        assert ask(server, tls).source_id == "after0"
+    else:
+        with pytest.raises(ConfigError, match=r"changed at every one of \d+ reads"):
+            tls.channel_credentials()
 
 
 def test_the_flags_are_all_or_none() -> None:
