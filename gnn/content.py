@@ -84,10 +84,10 @@ def _question(
             run, seen = _longest_run(tokens, present, line), sum(map(and_, present, once))
         else:
             run, seen = int(not asked.isdisjoint(counts)), 0
-        inside = len(content & counts.keys()) / wanted
-        share = sum([counts.get(word, 0) for word in asked]) / max(1, total)
+        inside = sum(map(counts.__contains__, content)) / wanted
+        share = sum(filter(None, map(counts.get, asked))) / max(1, total)
         said = word_line(own[k]) if own else ""
-        rows.append((run / size, seen / distinct, inside, sum([w in said for w in lines]) / wanted, share))
+        rows.append((run / size, seen / distinct, inside, sum(map(said.__contains__, lines)) / wanted, share))
     out[:, [0, 1, 2, 3, 22]] = rows
 
 

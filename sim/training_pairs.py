@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from core.embedding.base import Embedder
 from core.records import Document
 from core.seeding import generator
-from gnn.relations.documents import SentencePairs, pair_sentences
+from gnn.relations.documents import pair_sentences
+from gnn.relations.pairs import SentencePairs
 from gnn.relations.scorer import AGREE, CONFLICT, NEUTRAL
 from gnn.round import document_sentences
 from sim.attacks.reword import reword
@@ -37,18 +38,13 @@ _MOST_SENTENCES = 8
 
 @dataclass(frozen=True)
 class LabelledPairs:
-    """Aligned sentences as a `RelationScorer` takes them, with the labels of `gnn.relations.scorer`.
+    """Aligned sentences with the labels of `gnn.relations.scorer`.
 
-    `label` (p,) of each; `place` (p,) in 0..k-1 numbers the pair of documents that a row belongs to, and
-    `documents` (k,) is what the two say about each other.
+    `label` (p,) of each row of `pairs`; `documents` (k,) is what each two documents say about each other.
     """
 
-    left: list[str]
-    right: list[str]
-    names: list[frozenset[str]]
-    context: NDArray[np.float32]
+    pairs: SentencePairs
     label: NDArray[np.int64]
-    place: NDArray[np.int64]
     documents: NDArray[np.int64]
 
     @classmethod
@@ -57,17 +53,9 @@ class LabelledPairs:
     ) -> LabelledPairs:
         """The pairs of known `label`; `relation` gives that of two documents, by their numbers."""
         keep = np.flatnonzero(label != UNKNOWN)
-        left, right = found.left, found.right
-        used, place = np.unique(found.place[keep], return_inverse=True)
-        return cls(
-            [left[k] for k in keep.tolist()],
-            [right[k] for k in keep.tolist()],
-            [found.names[k] for k in keep.tolist()],
-            found.context[keep],
-            label[keep],
-            place,
-            np.array([relation(a, b) for a, b in found.pairs[used].tolist()], dtype=np.int64),
-        )
+        pairs = found.rows(keep)
+        documents = [relation(a, b) for a, b in pairs.documents.tolist()]
+        return cls(pairs, label[keep], np.array(documents, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -203,9 +191,9 @@ def _pairs(versions: list[_Version], embedder: Embedder) -> LabelledPairs:
         ],
         dtype=np.int64,
     )
-    strongest = np.full(len(found.pairs), NEUTRAL)
+    strongest = np.full(len(found.documents), NEUTRAL)
     np.maximum.at(strongest, found.place, labels)  # conflict before agreement
-    of_pair = dict(zip(map(tuple, found.pairs.tolist()), strongest.tolist(), strict=True))
+    of_pair = dict(zip(map(tuple, found.documents.tolist()), strongest.tolist(), strict=True))
     return LabelledPairs.of(found, labels, lambda i, j: of_pair[i, j])
 
 

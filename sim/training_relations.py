@@ -47,7 +47,7 @@ def train_relations(
     for number, validation, pairs in _all_pairs(
         corpora, embedder, seed, pair_questions, worlds, world_rounds, report
     ):
-        rows.append(features(pairs.left, pairs.right, pairs.names, pairs.context))
+        rows.append(features(pairs.pairs))
         given.append(pairs)
         held.append(validation)
         part.append(number)
@@ -55,7 +55,7 @@ def train_relations(
     sentences = _fit(rows, labels, held, part, (48, 24), derive_seed(seed, "relations"), report)
     judged = [softmax(sentences(x)) for x in rows]
     combined = [
-        pair_features(p[:, AGREE], p[:, CONFLICT], pairs.place, pairs.context, len(pairs.documents))
+        pair_features(p[:, AGREE], p[:, CONFLICT], pairs.pairs)
         for p, pairs in zip(judged, given, strict=True)
     ]
     labels = [pairs.documents for pairs in given]

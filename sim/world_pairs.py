@@ -47,7 +47,7 @@ def _pairs(given: VerificationRound, world: FactWorld, originals: dict[str, str]
         doc_id = candidate.holders[0].doc_id
         told.append((world.group_of(doc_id), _facts(world.values(doc_id), originals[doc_id], sentences)))
     start = np.cumsum([0] + [len(sentences) for sentences in given.sentences])
-    i, j = found.pairs[found.place].T
+    i, j = found.documents[found.place].T
     labels = np.array(
         [
             _label(told[a][0] == told[b][0], told[a][1][first], told[b][1][second])

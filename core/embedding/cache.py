@@ -131,6 +131,11 @@ class CachedEmbedder:
             return np.zeros((0, self.dimension), dtype=np.float32)
         keys = [_hash(text) if len(text) <= _SHORT else content_hash(text) for text in texts]
         with self._lock:
+            if all(map(self._memory.__contains__, keys)):  # the usual case, kept quick
+                for key in keys:
+                    self._memory.move_to_end(key)
+                self.hits += len(set(keys))
+                return np.concatenate([self._memory[key] for key in keys]).reshape(len(keys), -1)
             distinct = dict(zip(keys, texts, strict=True))
             found = self._lookup(distinct)
             missing = [key for key in distinct if key not in found]

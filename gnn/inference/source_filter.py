@@ -102,11 +102,14 @@ def ways(config: FilterConfig) -> tuple[Way, ...]:
     )
 
 
+@lru_cache(maxsize=64)
 def enumerate_labelings(m: int) -> NDArray[np.bool_]:
-    """(k, m) all labelings of m sources with at most (m-1)//2 liars."""
+    """(k, m) all labelings of m sources with at most (m-1)//2 liars; read only."""
     codes = np.arange(2**m)
     bits = ((codes[:, None] >> np.arange(m)) & 1).astype(bool)
-    return bits[bits.sum(axis=1) <= (m - 1) // 2]
+    found = bits[bits.sum(axis=1) <= (m - 1) // 2]
+    found.flags.writeable = False
+    return found
 
 
 class SourceFilter:

@@ -64,7 +64,8 @@ def _densely(
 ) -> _Candidates:
     """All sentences against all: the fewest calls, quadratic in the sentences."""
     similarity = vectors @ vectors.T
-    found = np.flatnonzero(similarity >= limit.take(document_of, axis=0).take(document_of, axis=1))
+    # columns first: rows are then copied whole
+    found = np.flatnonzero(similarity >= limit.take(document_of, axis=1).take(document_of, axis=0))
     rows, columns = np.divmod(found, max(1, len(document_of)))
     return rows, columns, similarity.ravel()[found]
 
@@ -87,8 +88,10 @@ def _by_document(
     found: list[_Candidates] = [_NONE]
     for i in np.unique(one).tolist():
         own = slice(first[i], first[i + 1])
-        similarity = vectors[bounds[i] : bounds[i + 1]] @ vectors[columns[own]].T
-        a, b = (similarity >= floors[own]).nonzero()
-        found.append((bounds[i] + a, columns[own][b], similarity[a, b]))
+        theirs = columns[own]
+        similarity = vectors[bounds[i] : bounds[i + 1]] @ vectors[theirs].T
+        above = np.flatnonzero(similarity >= floors[own])
+        a, b = np.divmod(above, len(theirs))
+        found.append((bounds[i] + a, theirs[b], similarity.ravel()[above]))
     rows, columns, cosine = (np.concatenate(part) for part in zip(*found, strict=True))
     return rows, columns, cosine

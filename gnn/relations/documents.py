@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnn.relations.align import COSINE_FLOOR, SAME_SUBJECT_FLOOR, align
-from gnn.relations.scorer import AGREE, CONFLICT, RelationScorer
+from gnn.relations.pairs import SentencePairs
+from gnn.relations.scorer import RelationScorer
 from gnn.relations.subjects import document_subject, subject_table
 
 WEAK = 0.2  # a relation weaker than this is noise
@@ -77,15 +78,13 @@ def relate(
     if n > ALL_PAIRS:
         allowed &= nearest_of_each_source(cosine, holders, allowed)
     found = pair_sentences(sentences, sentence_vectors, cosine, allowed)
-    if len(found.pairs):
-        p = scorer.score(found.left, found.right, found.names, found.context)
-        k = len(found.pairs)
-        most = scorer.combine(p[:, AGREE], p[:, CONFLICT], found.place, found.context, k).T.copy()
-        most[most < WEAK] = 0.0
-        count = np.bincount(found.place, minlength=k)
-        i, j = found.pairs.T
+    if len(found):
+        told = scorer.relate(found).T
+        told = np.where(told < WEAK, np.float32(0.0), told)
+        count = np.bincount(found.place)
+        i, j = found.documents.T
         for a, b in ((i, j), (j, i)):
-            agree[a, b], conflict[a, b], aligned[a, b] = *most, count
+            agree[a, b], conflict[a, b], aligned[a, b] = *told, count
     return DocumentRelations(agree, conflict, cosine, aligned)
 
 
@@ -96,32 +95,6 @@ def comparable(holders: NDArray[np.bool_]) -> NDArray[np.bool_]:
     allowed = ~((owner[:, None] == owner[None, :]) & alone[:, None] & alone[None, :])
     np.fill_diagonal(allowed, False)
     return allowed
-
-
-@dataclass(frozen=True)
-class SentencePairs:
-    """p aligned sentences of k pairs of documents, as a `RelationScorer` takes them.
-
-    `first`, `second` (p,) index `sentences`, all of the documents in order; `pairs` (k, 2) are the
-    documents, the lower number first, and `place` (p,) says whose a row is; `names` is what both documents
-    are about; `context` (p, len(CONTEXT_FEATURES)).
-    """
-
-    sentences: list[str]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-    place: NDArray[np.int64]
-    names: list[frozenset[str]]
-    context: NDArray[np.float32]
-
-    @property
-    def left(self) -> list[str]:
-        return [self.sentences[k] for k in self.first.tolist()]
-
-    @property
-    def right(self) -> list[str]:
-        return [self.sentences[k] for k in self.second.tolist()]
 
 
 def pair_sentences(
@@ -151,14 +124,13 @@ def pair_sentences(
     n = len(sentences)
     code, place = np.unique(i * n + j, return_inverse=True)
     pairs = np.stack(np.divmod(code, max(1, n)), axis=1)
-    unions = [subjects[a].names | subjects[b].names for a, b in pairs.tolist()]
     return SentencePairs(
         [sentence for own in sentences for sentence in own],
         found.left,
         found.right,
         pairs,
         place,
-        [unions[k] for k in place.tolist()],
+        [subjects[a].names | subjects[b].names for a, b in pairs.tolist()],
         np.column_stack([found.cosine, found.mutual, cosine[i, j], *about[:, i, j]]).astype(np.float32),
     )
 

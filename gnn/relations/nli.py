@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from core.errors import ConfigError, MissingPackageError
 from gnn.relations.combine import strongest
+from gnn.relations.pairs import SentencePairs
 from gnn.relations.scorer import AGREE, CONFLICT, NEUTRAL
 
 _KINDS = {"neutral": NEUTRAL, "entail": AGREE, "contradict": CONFLICT}
@@ -50,39 +51,25 @@ class NliRelationScorer:
         self._known: dict[tuple[str, str], tuple[float, float, float]] = {}
         self.identity = f"nli/{model}"
 
-    def score(
-        self,
-        left: Sequence[str],
-        right: Sequence[str],
-        names: Sequence[frozenset[str]],
-        context: NDArray[np.float32],
-    ) -> NDArray[np.float32]:
-        """(p, 3) probabilities neutral, agree, conflict; `names` and `context` are not used."""
-        del names, context
-        pairs = [(a, b) if a <= b else (b, a) for a, b in zip(left, right, strict=True)]
-        new = list(dict.fromkeys(pair for pair in pairs if pair not in self._known))
+    def score(self, pairs: SentencePairs) -> NDArray[np.float32]:
+        """(p, 3) probabilities neutral, agree, conflict of each pair of sentences, by their texts alone."""
+        texts = [(a, b) if a <= b else (b, a) for a, b in pairs.texts()]
+        new = list(dict.fromkeys(pair for pair in texts if pair not in self._known))
         if len(self._known) + len(new) > _LIMIT:
             self._known.clear()
-            new = list(dict.fromkeys(pairs))
+            new = list(dict.fromkeys(texts))
         if new:
             both = self._read(new + [(b, a) for a, b in new]).reshape(2, len(new), 3)
             agree, conflict = both[:, :, AGREE].max(axis=0), both[:, :, CONFLICT].mean(axis=0)
             agree = np.minimum(agree, 1.0 - conflict)
             made = np.column_stack([1.0 - agree - conflict, agree, conflict])
             self._known.update(zip(new, map(tuple, made.tolist()), strict=True))
-        return np.array([self._known[pair] for pair in pairs], dtype=np.float32).reshape(-1, 3)
+        return np.array([self._known[pair] for pair in texts], dtype=np.float32).reshape(-1, 3)
 
-    def combine(
-        self,
-        agree: NDArray[np.float32],
-        conflict: NDArray[np.float32],
-        place: NDArray[np.int64],
-        context: NDArray[np.float32],
-        k: int,
-    ) -> NDArray[np.float32]:
+    def relate(self, pairs: SentencePairs) -> NDArray[np.float32]:
         """(k, 2) the strongest agreement and conflict between two documents."""
-        del context
-        return strongest(agree, conflict, place, k)
+        p = self.score(pairs)
+        return strongest(p[:, AGREE], p[:, CONFLICT], pairs)
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """(n, 3) probabilities of premise-hypothesis pairs, in batches of like length."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gnn.relations import combine
 from gnn.relations.facts import SentenceFacts, sentence_facts
 from gnn.relations.features import CONTEXT_FEATURES, FEATURES, N_FEATURES, fact_features
+from gnn.relations.pairs import SentencePairs
 
 SCHEMA = "relations/2/" + "+".join((*FEATURES, *CONTEXT_FEATURES)) + "/" + combine.SCHEMA
 NEUTRAL, AGREE, CONFLICT = 0, 1, 2
@@ -20,37 +21,12 @@ NEUTRAL, AGREE, CONFLICT = 0, 1, 2
 
 @runtime_checkable
 class RelationScorer(Protocol):
-    """Judges aligned sentence pairs; `identity` names it for caches and checkpoints."""
+    """Judges pairs of documents by their aligned sentences; `identity` names it for checkpoints."""
 
     identity: str
 
-    def score(
-        self,
-        left: Sequence[str],
-        right: Sequence[str],
-        names: Sequence[frozenset[str]],
-        context: NDArray[np.float32],
-    ) -> NDArray[np.float32]:
-        """(p, 3) probabilities neutral, agree, conflict.
-
-        `names` are stems of what the two documents are about, which says nothing about a single fact;
-        `context` is (p, len(CONTEXT_FEATURES)): sentence cosine, mutual best match (0/1), cosine of the
-        documents, and how far their subjects are the same (`gnn.relations.subjects`).
-        """
-        ...
-
-    def combine(
-        self,
-        agree: NDArray[np.float32],
-        conflict: NDArray[np.float32],
-        place: NDArray[np.int64],
-        context: NDArray[np.float32],
-        k: int,
-    ) -> NDArray[np.float32]:
-        """(k, 2) agreement and conflict in [0,1] of k pairs of documents, from their p sentence pairs.
-
-        `place` (p,) says which pair of documents each belongs to, `gnn.relations.combine` how.
-        """
+    def relate(self, pairs: SentencePairs) -> NDArray[np.float32]:
+        """(k, 2) how far the k pairs of documents agree and how far they conflict, in [0,1]."""
         ...
 
 
@@ -115,16 +91,17 @@ class FactCache:
 
 
 _SENTENCES, _DOCUMENTS = "relations", "document_relations"
-_Pair = tuple[str, str, frozenset[str]]
+_BITS = 21  # of a number in a key: three of them in one integer, which is looked up faster than a tuple
 
 
 class LexicalRelationScorer:
     """The default: a small network over fact features, features cached by sentence pair.
 
     Args:
-        network: maps (p, N_FEATURES) to 3 logits.
+        network: maps (p, N_FEATURES) to 3 logits of a pair of sentences.
         documents: maps (k, len(combine.FEATURES)) to 3 logits of a pair of documents; None takes the
             strongest sentence pair.
+        cache: sentence pairs remembered, fewer than 2^21.
     """
 
     def __init__(self, network: MLP, documents: MLP | None = None, cache: int = 500_000) -> None:
@@ -134,74 +111,64 @@ class LexicalRelationScorer:
         self.documents = documents
         self.identity = SCHEMA
         self.facts = FactCache()
-        self._known: dict[_Pair, int] = {}  # sentence pair -> its row of `_rows`
+        self._numbers: dict[str | frozenset[str], int] = {}  # of sentences, and of names
+        self._known: dict[int, int] = {}  # key of a sentence pair -> its row of `_rows`
         self._rows = np.zeros((0, len(FEATURES)), dtype=np.float32)
         self._limit = cache
 
-    def features(
-        self,
-        left: Sequence[str],
-        right: Sequence[str],
-        names: Sequence[frozenset[str]],
-        context: NDArray[np.float32],
-    ) -> NDArray[np.float32]:
+    def features(self, pairs: SentencePairs) -> NDArray[np.float32]:
         """(p, N_FEATURES) inputs of the network."""
-        if not left:
-            return np.zeros((0, N_FEATURES), dtype=np.float32)
-        pairs = list(zip(left, right, names, strict=True))
-        rows = list(map(self._known.get, pairs))
+        keys = self._keys(pairs)
+        rows = list(map(self._known.get, keys))
         if None in rows:
-            new = dict.fromkeys(p for p, row in zip(pairs, rows, strict=True) if row is None)
+            new = {key: i for i, (key, row) in enumerate(zip(keys, rows, strict=True)) if row is None}
             if len(self._known) + len(new) > self._limit:  # full: start anew with this call's pairs
                 self._known.clear()
-                new = dict.fromkeys(pairs)
-            self._learn(list(new))
-            rows = list(map(self._known.get, pairs))
-        return np.concatenate([self._rows[np.array(rows)], context.astype(np.float32)], axis=1)
+                self._numbers.clear()
+                keys = self._keys(pairs)
+                new = {key: i for i, key in enumerate(keys)}
+            self._learn(pairs, new)
+            rows = list(map(self._known.get, keys))
+        return np.concatenate([self._rows[np.array(rows, dtype=np.int64)], pairs.context], axis=1)
 
-    def _learn(self, pairs: list[_Pair]) -> None:
-        """Compute and remember the features of new, distinct `pairs`."""
-        texts = dict.fromkeys(text for a, b, _ in pairs for text in (a, b))
-        place = {text: i for i, text in enumerate(texts)}
-        facts = [self.facts.get(text) for text in texts]
-        made = fact_features(
-            facts,
-            [place[a] for a, _, _ in pairs],
-            [place[b] for _, b, _ in pairs],
-            [names for _, _, names in pairs],
-        )
-        start, end = len(self._known), len(self._known) + len(pairs)
+    def _keys(self, pairs: SentencePairs) -> list[int]:
+        """One number for each row's sentences and names."""
+        if len(self._numbers) + len(pairs.sentences) + len(pairs.names) >= 1 << _BITS:
+            self._known.clear()
+            self._numbers.clear()
+        number = self._numbers
+        texts = np.array([number.setdefault(text, len(number)) for text in pairs.sentences], dtype=np.int64)
+        names = np.array([number.setdefault(name, len(number)) for name in pairs.names], dtype=np.int64)
+        key = (names[pairs.place] << 2 * _BITS) | (texts[pairs.first] << _BITS) | texts[pairs.second]
+        return cast("list[int]", key.tolist())
+
+    def _learn(self, pairs: SentencePairs, new: Mapping[int, int]) -> None:
+        """Compute and remember the features of rows of `pairs`, by their keys."""
+        rows = np.fromiter(new.values(), dtype=np.int64, count=len(new))
+        used, at = np.unique(np.stack([pairs.first[rows], pairs.second[rows]]), return_inverse=True)
+        facts = [self.facts.get(pairs.sentences[k]) for k in used.tolist()]
+        left, right = at.reshape(2, -1).tolist()
+        made = fact_features(facts, left, right, [pairs.names[k] for k in pairs.place[rows].tolist()])
+        start, end = len(self._known), len(self._known) + len(new)
         if end > len(self._rows):
             grown = np.zeros((2 * end, len(FEATURES)), dtype=np.float32)
             grown[:start] = self._rows[:start]
             self._rows = grown
         self._rows[start:end] = made
-        self._known.update(zip(pairs, range(start, end), strict=True))
+        self._known.update(zip(new, range(start, end), strict=True))
 
-    def score(
-        self,
-        left: Sequence[str],
-        right: Sequence[str],
-        names: Sequence[frozenset[str]],
-        context: NDArray[np.float32],
-    ) -> NDArray[np.float32]:
-        """(p, 3) probabilities neutral, agree, conflict."""
-        if not left:
+    def score(self, pairs: SentencePairs) -> NDArray[np.float32]:
+        """(p, 3) probabilities neutral, agree, conflict of each pair of sentences."""
+        if not len(pairs):
             return np.zeros((0, 3), dtype=np.float32)
-        return softmax(self.network(self.features(left, right, names, context)))
+        return softmax(self.network(self.features(pairs)))
 
-    def combine(
-        self,
-        agree: NDArray[np.float32],
-        conflict: NDArray[np.float32],
-        place: NDArray[np.int64],
-        context: NDArray[np.float32],
-        k: int,
-    ) -> NDArray[np.float32]:
-        """(k, 2) agreement and conflict of pairs of documents."""
-        if self.documents is None:
-            return combine.strongest(agree, conflict, place, k)
-        rows = combine.pair_features(agree, conflict, place, context, k)
+    def relate(self, pairs: SentencePairs) -> NDArray[np.float32]:
+        """(k, 2) agreement and conflict of the pairs of documents."""
+        p = self.score(pairs)
+        if self.documents is None or not len(pairs):
+            return combine.strongest(p[:, AGREE], p[:, CONFLICT], pairs)
+        rows = combine.pair_features(p[:, AGREE], p[:, CONFLICT], pairs)
         return softmax(self.documents(rows))[:, [AGREE, CONFLICT]]
 
     def to_arrays(self) -> dict[str, NDArray[np.float32]]:

@@ -7,7 +7,7 @@ them look alike although they speak of different things.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -71,17 +71,38 @@ def subject_table(subjects: Sequence[Subject]) -> NDArray[np.float32]:
     n = len(subjects)
     place = {name: k for k, name in enumerate(dict.fromkeys(n for s in subjects for n in s.names))}
     known = place.keys()
-    about = np.zeros((n, len(place)), dtype=np.float32)
-    mentions = np.zeros((n, len(place)), dtype=np.float32)
-    for table, rows in (
-        (about, [subject.names for subject in subjects]),
-        (mentions, [known & subject.words for subject in subjects]),
-    ):
-        columns = [place[name] for row in rows for name in row]
-        table[np.repeat(np.arange(n), [len(row) for row in rows]), columns] = 1.0
-    size = about.sum(axis=1)
+    about = _entries([subject.names for subject in subjects], place)
+    mentioned = _entries([known & subject.words for subject in subjects], place)
+    size = np.bincount(about[0], minlength=n).astype(np.float32)
     least = np.maximum(size, 1)
-    shared = (about @ about.T) / np.maximum(least[:, None], least[None, :])
-    named = (about @ mentions.T) / least[:, None]  # share of the row's names that the column's document has
-    both = np.outer(size > 0, size > 0)
-    return np.stack([shared, (named + named.T) / 2, both]).astype(np.float32)
+    table = np.empty((len(FEATURES), n, n), dtype=np.float32)
+    np.divide(_common(about, about, n), np.maximum(least[:, None], least[None, :]), out=table[0])
+    named = _common(about, mentioned, n) / least[:, None]  # share of the row's names that the column has
+    np.add(named, named.T, out=table[1])
+    table[1] /= 2
+    table[2] = np.outer(size > 0, size > 0)
+    return table
+
+
+_Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _entries(rows: Sequence[Set[str]], place: Mapping[str, int]) -> _Entries:
+    """Document and number of each name in `rows`."""
+    numbers = np.array([place[name] for row in rows for name in row], dtype=np.int64)
+    return np.repeat(np.arange(len(rows)), [len(row) for row in rows]), numbers
+
+
+def _common(one: _Entries, other: _Entries, n: int) -> NDArray[np.float32]:
+    """(n, n) how many of the names that `one` gives the row does `other` give the column.
+
+    A join over names: few documents share one, so this is far less than a product of matrices.
+    """
+    by_name = np.argsort(other[1], kind="stable")
+    count = np.bincount(other[1], minlength=int(one[1].max(initial=-1)) + 1)
+    matches = count[one[1]]
+    ends = np.cumsum(matches)
+    first = (np.cumsum(count) - count)[one[1]]
+    columns = other[0][by_name[np.repeat(first - ends + matches, matches) + np.arange(matches.sum())]]
+    cells = np.bincount(np.repeat(one[0], matches) * n + columns, minlength=n * n)
+    return cells.reshape(n, n).astype(np.float32)

@@ -16,6 +16,7 @@ from gnn.content import FEATURES as CONTENT_FEATURES
 from gnn.inference.evidence import RoundEvidence
 from gnn.relations.documents import DocumentRelations
 from gnn.relations.features import CONTEXT_FEATURES, FEATURES
+from gnn.relations.pairs import SentencePairs
 from gnn.relations.scorer import MLP
 from gnn.round import VerificationRound, prepare_round
 from gnn.scorer import SCHEMAS
@@ -25,6 +26,23 @@ QUESTION = "Which metal is the bell of Arden Hall made of?"
 TRUE = "The bell of Arden Hall is made of bronze and weighs 12 kg."
 FALSE = "The bell of Arden Hall is made of bronze and weighs 19 kg."
 OTHER = "Visitors reach the northern gardens by a narrow stone bridge."
+
+
+def sentence_pairs(
+    left: Sequence[str],
+    right: Sequence[str],
+    context: NDArray[np.float32] | None = None,
+    place: Sequence[int] | None = None,
+) -> SentencePairs:
+    """Rows of two sentences, by default each of two documents of its own, on no known subject."""
+    p = len(left)
+    at = np.arange(p) if place is None else np.array(place)
+    k = int(at.max(initial=-1)) + 1
+    return SentencePairs(
+        [*left, *right], np.arange(p), p + np.arange(p), np.arange(2 * k).reshape(k, 2), at,
+        [frozenset()] * k,
+        np.zeros((p, len(CONTEXT_FEATURES)), np.float32) if context is None else context,
+    )  # fmt: skip
 
 
 def linear(names: Sequence[str], columns: Sequence[Mapping[str, float]], bias: Sequence[float]) -> MLP:

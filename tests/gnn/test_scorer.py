@@ -7,7 +7,6 @@ import pytest
 
 import gnn
 from core.embedding.hashing import HashingEmbedder
-from gnn.relations.combine import strongest
 from gnn.scorer import KEEP_ABOVE, CredibilityScorer
 from gnn.signals import logit
 from tests.gnn.parts import (
@@ -96,11 +95,8 @@ def test_another_relation_scorer_is_used() -> None:
     class Silent:
         identity = "silent"
 
-        def score(self, left, right, names, context):
-            return np.tile(np.array([1.0, 0.0, 0.0], np.float32), (len(left), 1))
-
-        def combine(self, agree, conflict, place, context, k):
-            return strongest(agree, conflict, place, k)
+        def relate(self, pairs):
+            return np.zeros((len(pairs.documents), 2), np.float32)
 
     scored = CredibilityScorer(make_checkpoint(), relations=Silent()).score(dispute_round())
     assert all(e["agree"] == e["conflict"] == 0.0 for e in scored.evidence)

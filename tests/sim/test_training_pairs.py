@@ -32,13 +32,13 @@ def test_pairs_of_copies_have_all_three_relations(world: PreparedCorpus) -> None
     labels = np.concatenate([p.label for p in pairs])
     assert set(labels.tolist()) == {NEUTRAL, AGREE, CONFLICT}
     for p in pairs:
-        assert len(p.left) == len(p.right) == len(p.context) == len(p.label)
-        assert np.isfinite(p.context).all()
+        assert len(p.pairs) == len(p.pairs.context) == len(p.label)
+        assert np.isfinite(p.pairs.context).all()
 
 
 def test_equal_sentences_of_one_document_never_conflict(world: PreparedCorpus) -> None:
     for p in made(world):
-        for a, b, label in zip(p.left, p.right, p.label, strict=True):
+        for (a, b), label in zip(p.pairs.texts(), p.label, strict=True):
             if a == b:
                 assert label != CONFLICT
 
@@ -51,4 +51,6 @@ def test_independent_wordings_are_paired_too() -> None:
 
 def test_equal_seeds_give_equal_pairs(world: PreparedCorpus) -> None:
     one, two, other = made(world, 4), made(world, 4), made(world, 4, seed=1)
-    assert [p.left for p in one] == [p.left for p in two] != [p.left for p in other]
+    assert (
+        [p.pairs.texts() for p in one] == [p.pairs.texts() for p in two] != [p.pairs.texts() for p in other]
+    )

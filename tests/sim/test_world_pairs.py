@@ -32,30 +32,33 @@ def test_all_relations_occur_among_sentences_and_documents(world: PreparedCorpus
     for labels in ([p.label for p in found], [p.documents for p in found]):
         assert {NEUTRAL, AGREE, CONFLICT} <= set(np.concatenate(labels).tolist())
     for p in found:
-        assert len(p.left) == len(p.right) == len(p.names) == len(p.context) == len(p.label) == len(p.place)
+        assert len(p.pairs) == len(p.pairs.context) == len(p.label) == len(p.pairs.place)
         assert UNKNOWN not in p.label
-        assert sorted(set(p.place.tolist())) == list(range(len(p.documents)))
+        assert sorted(set(p.pairs.place.tolist())) == list(range(len(p.documents)))
+        assert len(p.pairs.names) == len(p.pairs.documents) == len(p.documents)
 
 
 def test_documents_are_at_least_in_the_conflict_that_their_sentences_are_in(world: PreparedCorpus) -> None:
     for p in made(world):
-        for place in set(p.place[p.label == CONFLICT].tolist()):
+        for place in set(p.pairs.place[p.label == CONFLICT].tolist()):
             assert p.documents[place] in (CONFLICT, UNKNOWN)
-        for place in set(p.place[p.label == AGREE].tolist()):
+        for place in set(p.pairs.place[p.label == AGREE].tolist()):
             assert p.documents[place] != NEUTRAL
 
 
 def test_tellings_without_an_alteration_never_conflict(world: PreparedCorpus) -> None:
     told = {sentence for d in world.corpus.documents for sentence in document_sentences(d.text)}
     for p in made(world):
-        for a, b, label in zip(p.left, p.right, p.label, strict=True):
+        for (a, b), label in zip(p.pairs.texts(), p.label, strict=True):
             if a in told and b in told:
                 assert label != CONFLICT
 
 
 def test_equal_seeds_give_equal_pairs_and_without_a_world_there_are_none(world: PreparedCorpus) -> None:
     one, two, other = made(world, 2), made(world, 2), made(world, 2, seed=1)
-    assert [p.left for p in one] == [p.left for p in two] != [p.left for p in other]
+    assert (
+        [p.pairs.texts() for p in one] == [p.pairs.texts() for p in two] != [p.pairs.texts() for p in other]
+    )
     assert [p.label.tolist() for p in one] == [p.label.tolist() for p in two]
     assert made(world, 0) == []
     assert made(replace(world, corpus=replace(world.corpus, world=None))) == []

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gnn.relations.combine import FEATURES, pair_features, strongest
 from gnn.relations.features import CONTEXT_FEATURES
+from tests.gnn.parts import sentence_pairs
 
 probability = st.floats(0.0, 1.0, width=32)
 
@@ -18,10 +19,8 @@ def context(p: int, mutual: list[int] | None = None) -> np.ndarray:
 
 
 def rows_of(agree: list[float], conflict: list[float], place: list[int], mutual: list[int] | None = None):
-    found = pair_features(
-        np.array(agree, np.float32), np.array(conflict, np.float32), np.array(place),
-        context(len(agree), mutual), max(place) + 1,
-    )  # fmt: skip
+    pairs = sentence_pairs([""] * len(agree), [""] * len(agree), context(len(agree), mutual), place)
+    found = pair_features(np.array(agree, np.float32), np.array(conflict, np.float32), pairs)
     return [dict(zip(FEATURES, row.tolist(), strict=True)) for row in found]
 
 
@@ -30,9 +29,8 @@ def logit(p: float) -> float:
 
 
 def test_the_strongest_sentence_pair_decides_and_conflict_comes_first() -> None:
-    found = strongest(
-        np.array([0.9, 0.4, 0.7], np.float32), np.array([0.0, 0.5, 0.1], np.float32), np.array([0, 0, 1]), 2
-    )
+    pairs = sentence_pairs([""] * 3, [""] * 3, place=[0, 0, 1])
+    found = strongest(np.array([0.9, 0.4, 0.7], np.float32), np.array([0.0, 0.5, 0.1], np.float32), pairs)
     assert found == pytest.approx(np.array([[0.45, 0.5], [0.63, 0.1]]))
 
 

@@ -126,11 +126,11 @@ def test_just_beyond_the_limit_every_document_still_meets_every_source(
     assert np.array_equal(bounded.conflict[kept], whole.conflict[kept])
 
 
-def sentence_pairs(left: str, right: str, cosine: float) -> int:
+def aligned(left: str, right: str, cosine: float) -> int:
     """How many sentence pairs two documents of one sentence have if these are `cosine` alike."""
     vectors = unit_rows(np.array([[1.0, 0.0], [cosine, (1 - cosine**2) ** 0.5]], np.float32))
     allowed = ~np.eye(2, dtype=bool)
-    return len(pair_sentences([[left], [right]], vectors, np.ones((2, 2), np.float32), allowed).left)
+    return len(pair_sentences([[left], [right]], vectors, np.ones((2, 2), np.float32), allowed))
 
 
 def test_about_one_subject_sentences_less_alike_are_compared_about_two_none() -> None:
@@ -140,8 +140,8 @@ def test_about_one_subject_sentences_less_alike_are_compared_about_two_none() ->
         "In 1730 work began on Velm.",
         "Nobody saw Orsk.",
     )
-    assert sentence_pairs(velm, also, between) == 1
-    assert sentence_pairs(velm, also, SAME_SUBJECT_FLOOR - 0.01) == 0
-    assert sentence_pairs(velm, other, 0.9) == 0
-    assert sentence_pairs("it is old.", "it is new.", between) == 0  # no subject is known
-    assert sentence_pairs("it is old.", "it is new.", 0.9) == 1
+    assert aligned(velm, also, between) == 1
+    assert aligned(velm, also, SAME_SUBJECT_FLOOR - 0.01) == 0
+    assert aligned(velm, other, 0.9) == 0
+    assert aligned("it is old.", "it is new.", between) == 0  # no subject is known
+    assert aligned("it is old.", "it is new.", 0.9) == 1

@@ -10,12 +10,11 @@ import pytest
 from core.errors import ConfigError
 from gnn.relations.nli import NliRelationScorer
 from gnn.relations.scorer import AGREE, CONFLICT, NEUTRAL, RelationScorer
+from tests.gnn.parts import sentence_pairs
 
 WORDS = "the bell weighs twelve nineteen kilograms and is made of bronze iron not".split()
 LEFT = ["the bell weighs twelve kilograms", "the bell is bronze", "the bell is bronze"]
 RIGHT = ["the bell weighs nineteen kilograms", "the bell is not bronze", "iron"]
-CONTEXT = np.zeros((3, 3), np.float32)
-NAMES = [frozenset[str]()] * len(LEFT)
 
 
 def save(folder: Path, labels: dict[int, str]) -> str:
@@ -48,16 +47,19 @@ def models(tmp_path_factory) -> tuple[str, str]:
 def test_probabilities_have_no_direction(models):
     scorer = NliRelationScorer(models[0], batch=2)
     assert isinstance(scorer, RelationScorer)
-    there, back = scorer.score(LEFT, RIGHT, NAMES, CONTEXT), scorer.score(RIGHT, LEFT, NAMES, CONTEXT)
+    there, back = scorer.score(sentence_pairs(LEFT, RIGHT)), scorer.score(sentence_pairs(RIGHT, LEFT))
     assert there.shape == (3, 3)
     assert there.dtype == np.float32
     assert (there >= 0).all()
     np.testing.assert_allclose(there.sum(axis=1), 1.0, atol=1e-6)
     np.testing.assert_array_equal(there, back)
-    fresh = NliRelationScorer(models[0], batch=64).score(RIGHT, LEFT, NAMES, CONTEXT)
+    fresh = NliRelationScorer(models[0], batch=64).score(sentence_pairs(RIGHT, LEFT))
     np.testing.assert_allclose(fresh, there, atol=1e-5)
     assert len({tuple(row) for row in there.tolist()}) == 3
-    assert scorer.score([], [], [], CONTEXT[:0]).shape == (0, 3)
+    assert scorer.score(sentence_pairs([], [])).shape == (0, 3)
+    (told,) = scorer.relate(sentence_pairs(LEFT, RIGHT, place=[0, 0, 0]))
+    assert told[1] == there[:, CONFLICT].max()
+    assert told[0] == pytest.approx(there[:, AGREE].max() * (1 - told[1]))
 
 
 def test_columns_follow_the_models_own_labels(models):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,10 +17,9 @@ from gnn.relations.scorer import (
     RelationScorer,
     softmax,
 )
-from tests.gnn.parts import FALSE, OTHER, TRUE, linear, relation_network
+from tests.gnn.parts import FALSE, OTHER, TRUE, linear, relation_network, sentence_pairs
 
 CONTEXT = np.array([[0.9, 1.0, 0.9, 1.0, 1.0, 1.0]] * 3, np.float32)
-NAMES = [frozenset[str]()] * 3
 
 
 def test_network_by_hand() -> None:
@@ -47,11 +48,12 @@ def test_the_default_scorer_is_a_relation_scorer_and_symmetric() -> None:
     scorer = LexicalRelationScorer(relation_network())
     assert isinstance(scorer, RelationScorer)
     left, right = [TRUE, TRUE, TRUE], [TRUE, FALSE, OTHER]
-    found = scorer.score(left, right, NAMES, CONTEXT)
+    found = scorer.score(sentence_pairs(left, right, CONTEXT))
     assert found.argmax(axis=1).tolist() == [AGREE, CONFLICT, NEUTRAL]
-    assert np.array_equal(found, scorer.score(right, left, NAMES, CONTEXT))
+    assert np.array_equal(found, scorer.score(sentence_pairs(right, left, CONTEXT)))
     assert found.sum(axis=1) == pytest.approx([1, 1, 1])
-    assert scorer.score([], [], [], CONTEXT[:0]).shape == (0, 3)
+    assert scorer.score(sentence_pairs([], [])).shape == (0, 3)
+    assert scorer.relate(sentence_pairs([], [])).shape == (0, 2)
 
 
 def test_cached_pairs_give_the_same_and_a_full_cache_starts_anew() -> None:
@@ -64,8 +66,18 @@ def test_cached_pairs_give_the_same_and_a_full_cache_starts_anew() -> None:
             ([OTHER, TRUE, TRUE], [TRUE, FALSE, FALSE]),
             ([TRUE], [OTHER]),
         ):
-            wanted = free.score(left, right, NAMES[: len(left)], CONTEXT[: len(left)])
-            assert np.array_equal(scorer.score(left, right, NAMES[: len(left)], CONTEXT[: len(left)]), wanted)
+            pairs = sentence_pairs(left, right, CONTEXT[: len(left)])
+            assert np.array_equal(scorer.score(pairs), free.score(pairs))
+
+
+def test_what_the_documents_are_about_is_part_of_what_is_remembered() -> None:
+    scorer = LexicalRelationScorer(relation_network())
+    pairs = sentence_pairs([TRUE], [FALSE], CONTEXT[:1])
+    about = replace(pairs, names=[frozenset({"arden", "hall"})])
+    without, with_ = scorer.features(pairs), scorer.features(about)
+    assert not np.array_equal(without, with_)
+    assert np.array_equal(scorer.features(pairs), without)
+    assert np.array_equal(LexicalRelationScorer(relation_network()).features(about), with_)
 
 
 def test_fact_cache_forgets_the_oldest() -> None:
@@ -88,16 +100,13 @@ def test_a_network_of_another_size_is_refused(shape: tuple[int, int]) -> None:
 
 
 def test_without_a_second_network_the_strongest_sentence_pair_decides_with_one_it_does() -> None:
-    agree, conflict = np.array([0.9, 0.9], np.float32), np.array([0.8, 0.0], np.float32)
-    place = np.zeros(2, np.int64)
+    pairs = sentence_pairs([TRUE, TRUE], [TRUE, FALSE], CONTEXT[:2], place=[0, 0])
     plain = LexicalRelationScorer(relation_network())
-    assert plain.combine(agree, conflict, place, CONTEXT[:2], 1)[0].argmax() == 1
-    by_agreement = linear(
-        PAIR_FEATURES, [{}, {"agree_second": 5.0}, {"conflict_second": 5.0}], [0.0, 0.0, 0.0]
-    )
+    assert plain.relate(pairs)[0].argmax() == 1
+    by_agreement = linear(PAIR_FEATURES, [{}, {"agree_most": 5.0}, {"conflict_second": 5.0}], [0.0, 0.0, 0.0])
     scorer = LexicalRelationScorer(relation_network(), by_agreement)
-    found = scorer.combine(agree, conflict, place, CONTEXT[:2], 1)
+    found = scorer.relate(pairs)
     assert found[0].argmax() == 0
     again = LexicalRelationScorer.from_arrays(scorer.to_arrays())
-    assert np.array_equal(again.combine(agree, conflict, place, CONTEXT[:2], 1), found)
+    assert np.array_equal(again.relate(pairs), found)
     assert LexicalRelationScorer.from_arrays(plain.to_arrays()).documents is None

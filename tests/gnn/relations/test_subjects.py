@@ -52,3 +52,17 @@ def test_any_documents_give_symmetric_features_between_0_and_1(documents):
     found = subject_table([document_subject(tuple(own)) for own in documents])
     assert ((found >= 0) & (found <= 1)).all()
     np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
+
+
+@given(st.lists(st.lists(st.sampled_from([*TOWN, *LONGER, *OTHER, *NOBODY]), max_size=4), max_size=6))
+def test_the_table_counts_names_as_sets_do(documents):
+    subjects = [document_subject(tuple(own)) for own in documents]
+    shared, mentioned, known = subject_table(subjects)
+    for i, a in enumerate(subjects):
+        for j, b in enumerate(subjects):
+            most = max(1, len(a.names), len(b.names))
+            assert shared[i, j] == np.float32(len(a.names & b.names) / most)
+            there = len(a.names & b.words) / max(1, len(a.names))
+            back = len(b.names & a.words) / max(1, len(b.names))
+            assert abs(mentioned[i, j] - (there + back) / 2) < 1e-6
+            assert known[i, j] == bool(a.names and b.names)
