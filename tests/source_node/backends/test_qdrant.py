@@ -67,15 +67,17 @@ def test_what_does_not_fit_is_one_line(folder: Path) -> None:
         QdrantCollection(collection="other", path=str(folder))
 
 
-def test_a_collection_is_read_over_http_by_its_url() -> None:
+def test_a_collection_is_read_over_http() -> None:
     payloads = {i: {"text": text, "title": f"n{i}"} for i, text in TEXTS.items()}
-    client = local_collection("notes", payloads, EMBEDDER)
-    with serving(client) as url:
-        collection = QdrantCollection(url=url, collection="notes")
+    local = local_collection("notes", payloads, EMBEDDER)
+    with serving(local) as url:
+        remote = qdrant.QdrantClient(url=url, check_compatibility=False)  # a thread that outlives the server
+        collection = QdrantCollection(remote, collection="notes")
         assert (len(collection), collection.dimension) == (3, 64)
         ((document, score),) = collection.nearest(EMBEDDER.embed([TEXTS[2]])[0], 1)
         assert (document.doc_id, document.text, document.title) == ("2", TEXTS[2], "n2")
         assert score == pytest.approx(1.0, abs=1e-5)
         with pytest.raises(StoreError, match=r"Qdrant collection other: .*404"):
-            QdrantCollection(url=url, collection="other")
-    client.close()
+            QdrantCollection(remote, collection="other")
+        remote.close()
+    local.close()
