@@ -27,7 +27,7 @@ _USERS = 20
 
 def run(options: BenchOptions) -> list[Result]:
     """`ado_plan`: milliseconds a question, trust on disk; the share of each pass beside it."""
-    repeats = options.repeats or 300
+    repeats = options.times(300)
     rng = generator(options.seed, "bench", "ado")
     rounds = [_round(rng, i) for i in range(repeats + 20)]
     with tempfile.TemporaryDirectory() as folder:

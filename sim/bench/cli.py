@@ -21,6 +21,7 @@ _EXAMPLES = """
 Examples:
   scr bench
   scr bench fan-out --json
+  scr bench verify --small
 """
 
 
@@ -33,6 +34,10 @@ def bench(
     repeats: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Measurements; the benchmark's own number without.")
     ] = None,
+    small: Annotated[
+        bool,
+        typer.Option("--small", help="A trial in seconds: all of it at a small size, no figures to quote."),
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="What every draw descends from.")] = 0,
     config: ConfigFile = None,
 ) -> None:
@@ -43,7 +48,7 @@ def bench(
     if name is None:
         sys.stdout.write("\n".join(BENCHMARKS.names()) + "\n")
         return
-    results = BENCHMARKS.get(name)(BenchOptions(seed=seed, repeats=repeats))
+    results = BENCHMARKS.get(name)(BenchOptions(seed=seed, repeats=repeats, small=small))
     if as_json:
         report = {"bench": name, "machine": machine(), "results": [result.as_json() for result in results]}
         sys.stdout.write(json.dumps(report, indent=2) + "\n")

@@ -25,7 +25,7 @@ _QUESTION = Query("Which of the two rivers that meet at the old town is the long
 
 def run(options: BenchOptions) -> list[Result]:
     """`fan_out_100`: milliseconds from the question to all replies checked and read."""
-    return [measure(SOURCES, options.repeats or 30)]
+    return [measure(options.size(SOURCES, 4), options.times(30))]
 
 
 def measure(count: int, repeats: int) -> Result:

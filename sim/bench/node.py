@@ -57,56 +57,58 @@ def run(options: BenchOptions) -> list[Result]:
     with tempfile.TemporaryDirectory(prefix="scr-bench-") as folder:
         results += _small(Path(folder) / "small", options)
         results += _large(Path(folder) / "large", options)
-        results.append(_ingest(Path(folder)))
+        results.append(_ingest(Path(folder), options.size(REAL, 12)))
     return results
 
 
 def _small(folder: Path, options: BenchOptions) -> list[Result]:
-    _fill(folder, SMALL, 80)
+    size, rounds, seconds = options.size((SMALL, _ROUNDS, _ROUND_S), (300, 1, 0.2))
+    _fill(folder, size, 80)
     with served(folder) as (node, ask):
         here = SourceNode.open(folder, "bench", CachedEmbedder(RandomUnits()))
         _warm_up(ask, here)
         remote: list[float] = []
         local: list[float] = []
-        for _ in range(_ROUNDS):
+        for _ in range(rounds):
             with threadpool_limits(1):  # as the node serves: a product for each caller on one core
-                local.append(rate(lambda text: here.retrieve(Query(text), TOP_K), CALLERS, _ROUND_S))
-            remote.append(rate(ask, CALLERS, _ROUND_S))
-        p99 = percentile_ms(ask, options.repeats or 500)
+                local.append(rate(lambda text: here.retrieve(Query(text), TOP_K), CALLERS, seconds))
+            remote.append(rate(ask, CALLERS, seconds))
+        p99 = percentile_ms(ask, options.times(500, 20))
         memory = node.memory_mb()
     fast, bare = statistics.median(remote), statistics.median(local)
     return [
         Result("node_throughput", round(fast, 1), "requests/s", round(bare, 1), round(fast / bare, 3)),
-        Result("node_p99_100k", round(p99, 1), "ms"),
-        Result("node_memory_100k", round(memory, 0), "MB"),
+        Result(f"node_p99_{_short(size)}", round(p99, 1), "ms"),
+        Result(f"node_memory_{_short(size)}", round(memory, 0), "MB"),
     ]
 
 
 def _large(folder: Path, options: BenchOptions) -> list[Result]:
     started = time.perf_counter()
-    _fill(folder, LARGE, 40)
+    size = options.size(LARGE, 400)
+    _fill(folder, size, 40)
     filled = time.perf_counter() - started
     started = time.perf_counter()
     with served(folder) as (node, ask):
         opened = time.perf_counter() - started
         for text in _QUESTIONS[:20]:
             ask(text)
-        p99 = percentile_ms(ask, options.repeats or 200)
+        p99 = percentile_ms(ask, options.times(200, 20))
         memory = node.memory_mb()
     return [
-        Result("node_p99_1m", round(p99, 1), "ms"),
-        Result("node_memory_1m", round(memory, 0), "MB"),
-        Result("node_fill_1m", round(filled, 1), "s"),
-        Result("node_open_1m", round(opened, 1), "s"),
+        Result(f"node_p99_{_short(size)}", round(p99, 1), "ms"),
+        Result(f"node_memory_{_short(size)}", round(memory, 0), "MB"),
+        Result(f"node_fill_{_short(size)}", round(filled, 1), "s"),
+        Result(f"node_open_{_short(size)}", round(opened, 1), "s"),
     ]
 
 
-def _ingest(folder: Path) -> Result:
+def _ingest(folder: Path, count: int) -> Result:
     """Documents a second into a store beside the same texts through the embedder alone, in turn."""
     from core.embedding import open_embedder
     from sim.bench.data import corpora
 
-    found = [document for corpus in corpora(("nq",), REAL) for document in corpus.documents][:REAL]
+    found = [document for corpus in corpora(("nq",), count) for document in corpus.documents][:count]
     documents = [Document(d.doc_id, d.text, d.title, d.category) for d in found]
     embedder = open_embedder(memory_only=True).inner
     checked_vectors(embedder, [searchable(document) for document in documents[:64]])  # loads the model
@@ -122,6 +124,14 @@ def _ingest(folder: Path) -> Result:
     return Result(
         "ingest_throughput", round(speeds[0], 1), "documents/s", round(speeds[1], 1), round(bare / ours, 3)
     )
+
+
+def _short(count: int) -> str:
+    """`100k` of 100,000, `1m` of 1,000,000."""
+    for unit, size in (("m", 1_000_000), ("k", 1_000)):
+        if count % size == 0:
+            return f"{count // size}{unit}"
+    return str(count)
 
 
 def _into(folder: Path, documents: Sequence[Document], embedder: Embedder) -> None:

@@ -28,7 +28,8 @@ def run(options: BenchOptions) -> list[Result]:
     `ragmask_same_top`: share of the top p that both choose. The documents are the alpha * p best of the
     corpus, of which the last three carry the question as poison.
     """
-    texts, questions = texts_and_questions(corpora(_DATA, DOCUMENTS), DOCUMENTS, options.repeats or 5)
+    world, most = options.size((DOCUMENTS, DOCUMENTS), (60, 10))
+    texts, questions = texts_and_questions(corpora(_DATA, world), most, options.times(5, 1))
     sys.stderr.write(f"{len(texts)} documents, embedded once and cached\n")
     cached = open_embedder()
     vectors, asked = cached.embed(texts), cached.embed(questions)

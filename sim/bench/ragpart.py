@@ -41,8 +41,9 @@ def run(options: BenchOptions) -> list[Result]:
     Raises:
         ScrError: a list differs by more than rounding.
     """
-    found = corpora(_DATA, DOCUMENTS)
-    texts, questions = texts_and_questions(found, DOCUMENTS, options.repeats or 30)
+    size, most = options.size((DOCUMENTS, LARGE), (60, 120))
+    found = corpora(_DATA, size)
+    texts, questions = texts_and_questions(found, size, options.times(30, 3))
     names = "+".join(corpus.name for corpus in found)
     sys.stderr.write(f"{len(texts)} documents of {names}; fragments are embedded once and cached\n")
     embedder = open_embedder()
@@ -53,15 +54,15 @@ def run(options: BenchOptions) -> list[Result]:
     vectors = np.concatenate(parts)
     asked = list(embedder.embed(questions))
     rng = generator(options.seed, "bench", "ragpart")
-    results = _beside_literal(vectors, asked, f"{_NAME}_{DOCUMENTS}", memory=True)
-    large = np.repeat(vectors, LARGE // len(vectors), axis=0)
+    results = _beside_literal(vectors, asked, f"{_NAME}_{size}", memory=True)
+    large = np.repeat(vectors, most // len(vectors), axis=0)
     large += 0.02 * rng.standard_normal(large.shape, dtype=np.float32)
     results += _alone(large, asked)
     del large
     shape = (len(vectors), FRAGMENTS, vectors.shape[2])
     random = unit_rows(rng.standard_normal((shape[0] * shape[1], shape[2]), dtype=np.float32)).reshape(shape)
     drawn = list(unit_rows(rng.standard_normal((min(10, len(asked)), shape[2]))))
-    return results + _beside_literal(random, drawn, f"random_{_NAME}_{DOCUMENTS}", memory=False)
+    return results + _beside_literal(random, drawn, f"random_{_NAME}_{size}", memory=False)
 
 
 def _alone(vectors: Vectors, asked: Sequence[NDArray[np.float32]]) -> list[Result]:

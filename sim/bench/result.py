@@ -9,15 +9,29 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+_Size = TypeVar("_Size")
 
 
 @dataclass(frozen=True, slots=True)
 class BenchOptions:
-    """`seed` is what every draw descends from; `repeats` None lets the benchmark choose."""
+    """`seed` is what every draw descends from; `repeats` None lets the benchmark choose.
+
+    `small`: everything is run, at a size that takes seconds and whose figures mean little.
+    """
 
     seed: int = 0
     repeats: int | None = None
+    small: bool = False
+
+    def size(self, full: _Size, small: _Size) -> _Size:
+        """`small` where that is asked for, else `full`."""
+        return small if self.small else full
+
+    def times(self, full: int, small: int = 2) -> int:
+        """How often to measure: `repeats`, or else the benchmark's own number."""
+        return self.repeats or self.size(full, small)
 
 
 @dataclass(frozen=True, slots=True)

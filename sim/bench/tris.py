@@ -18,7 +18,7 @@ _QUESTION = "which engineer designed the second lighthouse on the northern pier 
 def run(options: BenchOptions) -> list[Result]:
     """`tris_l1_l2_50` in milliseconds, and each layer alone."""
     given = _round(options.seed)
-    repeats = options.repeats or 100
+    repeats = options.times(100)
     layers = {
         "tris_l1_l2_50": {},
         "tris_l1_50": {"prefix": False},

@@ -38,6 +38,7 @@ from sim.rounds import RoundFactory, prepare
 SOURCES = 10
 WORLD = 1600  # documents: enough for a round of 1,000 distinct texts
 SIZES = (50, 1000)
+SMALL = (120, (10, 40))  # the same of a trial
 STEPS = ("prepare", "content", "align_relations", "filter", "graph_network")
 
 
@@ -54,19 +55,20 @@ def run(options: BenchOptions) -> list[Result]:
     with one_thread():
         checkpoint = load_checkpoint(None, SCHEMAS)
         embedder = open_embedder()
-        world = prepare(build_world(WORLD, options.seed), embedder)
+        documents, sizes = options.size((WORLD, SIZES), SMALL)
+        world = prepare(build_world(documents, options.seed), embedder)
         results = []
-        for size in SIZES:
+        for size in sizes:
             factory = RoundFactory(
                 world, embedder, SOURCES, malicious=0.0, alpha=100.0, top_k=size // SOURCES, seed=options.seed
             )
             rounds = [
                 _round(factory, question, embedder, size)
-                for question in world.corpus.questions[: 2 if size > 100 else 20]
+                for question in world.corpus.questions[: 2 if size == sizes[-1] else 20]
             ]
-            repeats = options.repeats or (5 if size > 100 else 40)
+            repeats = options.times(5 if size == sizes[-1] else 40)
             results += measure(checkpoint, embedder, rounds, repeats, size)
-            if size == SIZES[0]:
+            if size == sizes[0]:
                 results.append(Result(f"embedding_{size}_first_sight", _embedding(rounds[0]), "ms"))
         return results
 

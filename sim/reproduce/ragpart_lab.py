@@ -15,6 +15,7 @@ from core.embedding import open_embedder
 from core.embedding.base import Embedder
 from core.embedding.minilm import MiniLMEmbedder
 from core.errors import ConfigError
+from core.llm import LLM
 from core.seeding import generator
 from core.stage import Resources
 from defenses.paraphrase import ParaphraseStage
@@ -183,13 +184,18 @@ class Lab:
         if not self.settings.baselines:
             return {}
         first, alpha, named = self.undefended(scene), self.settings.alpha, self.options.llm
-        reads = open_llm(named or "smollm2", cache_dir=self.options.cache_dir)
+        reads = self._reader
         writes = Resources(self.embedder, reads if named else None, self.options.seed)
         paraphrase = ParaphraseStage({"keep": self.settings.p, "alpha": alpha}, writes)
         return {
             "perplexity": Staged(first, scene.texts, PerplexityStage({}, Resources(llm=reads)), alpha),
             "paraphrase": Staged(first, scene.texts, paraphrase, alpha),
         }
+
+    @cached_property
+    def _reader(self) -> LLM:
+        """The baselines' language model, opened once for all scenes: its weights take seconds to load."""
+        return open_llm(self.options.llm or "smollm2", cache_dir=self.options.cache_dir)
 
     def rates(self, scene: Scene, retrieval: Retrieval) -> Rates:
         """SR and ASR of one defense in one scene."""

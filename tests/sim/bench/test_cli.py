@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from core.cli import main
+from sim.bench import BENCHMARKS
+
+RUN_ELSEWHERE = {"node", "verify"}  # in test_node.py, and as a documented command
 
 
 def test_names_are_listed(capsys):
@@ -37,3 +42,13 @@ def test_without_json_a_figure_is_a_line(capsys, monkeypatch):
     line = capsys.readouterr().out
     assert line.startswith("fan_out_2 ")
     assert " ms   baseline " in line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted({*BENCHMARKS.names()} - RUN_ELSEWHERE))
+def test_every_benchmark_has_a_trial_in_seconds(name, capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("SCR_DATA", str(tmp_path))  # no data set there: the synthetic world
+    assert main(["bench", name, "--small", "--json"]) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert results
+    assert not any("1000" in result["name"] or "100k" in result["name"] for result in results)

@@ -12,22 +12,17 @@ from sim.bench.result import BenchOptions
 
 @pytest.mark.slow
 def test_all_figures_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node, "SMALL", 300)
-    monkeypatch.setattr(node, "LARGE", 400)
-    monkeypatch.setattr(node, "REAL", 12)
-    monkeypatch.setattr(node, "_ROUNDS", 1)
-    monkeypatch.setattr(node, "_ROUND_S", 0.2)
     monkeypatch.setattr(node, "_QUESTIONS", node._QUESTIONS[:5])
     monkeypatch.setattr(
         "core.embedding.open_embedder",
         lambda **given: type("Opened", (), {"inner": HashingEmbedder(384)})(),
     )
-    results = {result.name: result for result in node.run(BenchOptions(repeats=5))}
+    results = {result.name: result for result in node.run(BenchOptions(repeats=5, small=True))}
     assert {
         "node_throughput",
-        "node_p99_100k",
-        "node_p99_1m",
-        "node_memory_1m",
+        "node_p99_300",
+        "node_p99_400",
+        "node_memory_400",
         "ingest_throughput",
     } <= results.keys()
     assert all(result.value >= 0 for result in results.values())  # a small node may round to 0 MB
