@@ -34,6 +34,7 @@ FILLED = (
     (r"\bDIR\b", "store"),
     (r"\bNAME\b", "hashing"),
 )
+KEPT = Path("ir_datasets", "beir", "nq", "source.zip")  # what ir_datasets keeps of nq once it was fetched
 _FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"(?<!`)`(scr(?:\s+[^`|]+)?)`(?!`)")
 
@@ -121,9 +122,11 @@ def _write_data(folder: Path) -> None:
     world = write_world(folder / "beir", n=20, poisons=False)
     (world / "qrels").mkdir()
     (world / "qrels.tsv").rename(world / "qrels" / "test.tsv")
-    with zipfile.ZipFile(folder / "fiqa.zip", "w") as archive:
-        for path in sorted(world.rglob("*.*")):
-            archive.write(path, f"fiqa/{path.relative_to(world)}")
+    (folder / KEPT).parent.mkdir(parents=True)
+    for name, zipped in (("fiqa", folder / "fiqa.zip"), ("nq", folder / KEPT)):
+        with zipfile.ZipFile(zipped, "w") as archive:
+            for path in sorted(world.rglob("*.*")):
+                archive.write(path, f"{name}/{path.relative_to(world)}")
     bonds = [
         {
             "instruction": f"What is bond {i}?",
