@@ -29,7 +29,7 @@ from gnn.checkpoint import Checkpoint
 from gnn.content import content_features
 from gnn.fit import fit_mlp
 from gnn.graph import Graph, build_graph
-from gnn.model import NetworkConfig
+from gnn.model import CredibilityNetwork, NetworkConfig
 from gnn.models import document_rows
 from gnn.network import export
 from gnn.paper import PaperGraph, category_vectors, paper_graph
@@ -170,28 +170,30 @@ class Trainer:
         return network, threshold
 
     def network(self, relations: LexicalRelationScorer, content: MLP, threshold: float) -> Trained:
-        """The graph network on top of the channels, and the calibration of its probabilities."""
+        """The graph network on top of the channels, and the calibration of its probabilities.
+
+        It is trained with beliefs carried through an episode and calibrated with and without them: what a
+        single round says is less sure than it looks to a network that knows the sources.
+        """
         channels = Channels(relations, content)
         samples: dict[bool, list[GraphSample]] = {False: [], True: []}
-        for held, labelled, graph in self.graphs(channels, threshold):
-            samples[held].append(GraphSample(graph, labelled.labels))
+        single: list[GraphSample] = []
+        paper: list[list[tuple[PaperGraph, NDArray[np.int8]]]] = []
+        for held, labelled, graphs in self.graphs(channels, threshold):
+            samples[held].append(GraphSample(graphs[0], labelled.labels))
+            if held:
+                single += [GraphSample(graph, labelled.labels) for graph in graphs[1:]]
+            if self.config.baselines and not held:
+                self._add_paper(paper, labelled)
         sizes = NetworkConfig(hidden=self.config.hidden, heads=self.config.heads)
         model = train_network(
             samples[False], samples[True], sizes, epochs=self.config.epochs,
             seed=derive_seed(self.config.seed, "network"), report=self.report,
         )  # fmt: skip
-        logits = np.concatenate([predict(model, s.graph) for s in samples[True]])
-        labels = np.concatenate([s.labels for s in samples[True]])
-        known = labels != UNLABELLED
-        slope, offset = fit_platt(logits[known], labels[known] == BENIGN)
-        offset = 0.0  # a decision at logit 0 stays a decision at probability .5
-        probability = sigmoid(slope * logits[known] + offset)
-        truth = labels[known] == BENIGN
-        figures = {
-            "validation_tpr": float((probability[truth] >= 0.5).mean()),
-            "validation_tnr": float((probability[~truth] < 0.5).mean()),
-            "validation_ece": expected_calibration_error(probability, truth),
-        }
+        carried, without = _judged(model, samples[True]), _judged(model, single)
+        logits, truth = (np.concatenate(both) for both in zip(carried, without, strict=True))
+        slope, offset = fit_platt(logits, truth)[0], 0.0  # a decision at logit 0 stays one at probability .5
+        figures = {**_figures("validation", carried, slope), **_figures("validation_single", without, slope)}
         meta = {
             "schemas": SCHEMAS,
             "threshold": threshold,
@@ -212,8 +214,8 @@ class Trainer:
         }
         if self.config.baselines:
             arrays.update(self._row_models(samples[False]))
-            paper, sizes_of_paper = self._paper()
-            arrays.update(paper)
+            trained, sizes_of_paper = self._paper(paper)
+            arrays.update(trained)
             meta["paper"] = sizes_of_paper
         return Trained(Checkpoint(arrays, meta), figures)
 
@@ -233,9 +235,8 @@ class Trainer:
         trees = fit_trees(rows, sound, weight, seed)
         return {**logistic.to_arrays("logistic"), **trees.to_arrays("boosted-trees")}
 
-    def _paper(self) -> tuple[dict[str, NDArray[Any]], dict[str, float]]:
+    def _paper(self, episodes: Sequence[PaperEpisode]) -> tuple[dict[str, NDArray[Any]], dict[str, float]]:
         """The paper's network on the same training episodes."""
-        episodes, _ = self.paper_episodes(validation=False)
         sizes = PaperConfig()
         network = train_paper(
             episodes, sizes, epochs=self.config.paper_epochs,
@@ -243,31 +244,42 @@ class Trainer:
         )  # fmt: skip
         return {**export_paper(network), "paper_categories": self._categories()}, sizes.to_dict()
 
-    def paper_episodes(self, validation: bool = True) -> tuple[list[PaperEpisode], list[PaperEpisode]]:
+    def paper_episodes(self) -> tuple[list[PaperEpisode], list[PaperEpisode]]:
         """Training and validation episodes as the paper's network sees them."""
-        described = self._categories()
         found: dict[bool, list[list[tuple[PaperGraph, NDArray[np.int8]]]]] = {False: [], True: []}
         for held, labelled in self._all_rounds():
-            if held and not validation:
-                break
-            if not found[held] or labelled.simulated.request_id == _FIRST:
-                found[held].append([])
-            found[held][-1].append((paper_graph(labelled.prepared, described), labelled.labels))
+            self._add_paper(found[held], labelled)
         return list(found[False]), list(found[True])
+
+    def _add_paper(
+        self, episodes: list[list[tuple[PaperGraph, NDArray[np.int8]]]], labelled: LabelledRound
+    ) -> None:
+        if not episodes or labelled.simulated.request_id == _FIRST:
+            episodes.append([])
+        episodes[-1].append((paper_graph(labelled.prepared, self._categories()), labelled.labels))
 
     def _categories(self) -> NDArray[np.float32]:
         return category_vectors(self.embedder, tuple(DEFAULT_CATEGORIES.values()))
 
-    def graphs(self, channels: Channels, threshold: float) -> Iterator[tuple[bool, LabelledRound, Graph]]:
-        """Every training and validation round with its graph, beliefs carried through each episode."""
+    def graphs(
+        self, channels: Channels, threshold: float
+    ) -> Iterator[tuple[bool, LabelledRound, tuple[Graph, ...]]]:
+        """Every training and validation round with its graphs, of which a first round has one.
+
+        The first has beliefs carried through the episode, the second none: a round is as often judged
+        before anything is known about the sources as after.
+        """
         state = None
         for held, labelled in self._all_rounds():
-            sources = labelled.prepared.sources
+            fresh = channels.start(labelled.prepared.sources)
             if state is None or labelled.simulated.request_id == _FIRST:
-                state = channels.start(sources)
+                state = fresh
             signals = channels.run(labelled.prepared, state, threshold)
+            found = [signals]
+            if state is not fresh:
+                found.append(channels.run(labelled.prepared, fresh, threshold))
+            yield held, labelled, tuple(map(build_graph, found))
             state = signals.prior
-            yield held, labelled, build_graph(signals)
 
     def _all_rounds(self) -> Iterator[tuple[bool, LabelledRound]]:
         """(validation?, round) of all episodes in a fixed order; texts come from the embedding cache."""
@@ -310,3 +322,27 @@ class Trainer:
         buffer = io.BytesIO()
         np.savez(buffer, **{**arrays, "key": np.frombuffer(self._key().encode(), np.uint8)})
         write_atomic(self.out / f"{step}.npz", buffer.getvalue())
+
+
+_Judged = tuple[NDArray[np.float64], NDArray[np.bool_]]
+
+
+def _judged(model: CredibilityNetwork, samples: Sequence[GraphSample]) -> _Judged:
+    """Logits of all labelled documents of `samples`, and which of them are sound."""
+    logits = np.concatenate([np.zeros(0), *(predict(model, sample.graph) for sample in samples)])
+    labels = np.concatenate([np.zeros(0, np.int8), *(sample.labels for sample in samples)])
+    known = labels != UNLABELLED
+    return logits[known], labels[known] == BENIGN
+
+
+def _figures(name: str, judged: _Judged, slope: float) -> dict[str, float]:
+    """TPR, TNR and calibration error; none where nothing was judged."""
+    logits, truth = judged
+    if not len(truth):
+        return {}
+    probability = sigmoid(slope * logits)
+    return {
+        f"{name}_tpr": float((probability[truth] >= 0.5).mean()),
+        f"{name}_tnr": float((probability[~truth] < 0.5).mean()),
+        f"{name}_ece": expected_calibration_error(probability, truth),
+    }

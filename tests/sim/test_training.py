@@ -8,6 +8,7 @@ import pytest
 from core.embedding.cache import CachedEmbedder
 from core.embedding.hashing import HashingEmbedder
 from gnn.models import MODELS, open_model
+from gnn.signals import Channels
 from sim.ablation import DEFAULT_VARIANTS, PAPER_VARIANTS, _figures, ablate, as_json, lines
 from sim.corpora import load_corpus
 from sim.training import Trainer, TrainingConfig
@@ -53,6 +54,15 @@ def test_again_it_takes_its_steps_from_the_folder_and_ends_the_same(trained, cor
         assert other.checkpoint.arrays.keys() == first.checkpoint.arrays.keys()
         for name, array in first.checkpoint.arrays.items():
             np.testing.assert_array_equal(other.checkpoint.arrays[name], array, err_msg=name)
+
+
+def test_graphs_come_with_carried_beliefs_and_with_none(corpora, embedder):
+    """Two rounds an episode: the first once, the second under the first one's beliefs and without any."""
+    trainer = Trainer(corpora, embedder, TINY.model_copy(update={"rounds": 2}))
+    content, threshold = trainer.content()
+    found = [graphs for *_, graphs in trainer.graphs(Channels(trainer.relations(), content), threshold)]
+    assert [len(graphs) for graphs in found] == [1, 2] * 16
+    assert any(not np.array_equal(a.sources, b.sources) for a, *rest in found for b in rest)
 
 
 def test_other_settings_do_not_take_its_steps(trained, corpora, embedder):
