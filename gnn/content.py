@@ -26,6 +26,7 @@ FEATURES = (
     "question_share", "rest_question_cosine", "question_drop",
 )  # fmt: skip
 N_FEATURES = len(FEATURES)
+_PART = 512  # sentences compared at once
 
 
 def content_features(
@@ -116,9 +117,7 @@ def _sentences(
     top = table.max(axis=1)
     best_cosine[told], best[told] = top, at
     chosen = vectors[starts + at]
-    across = chosen @ vectors.T
-    across[np.repeat(np.arange(len(told)), size), np.arange(len(cosine))] = -np.inf  # only other documents'
-    elsewhere = across.max(axis=1)
+    elsewhere = _nearest_elsewhere(chosen, vectors, np.repeat(np.arange(len(told)), size))
     out[told, 18] = np.where(np.isfinite(elsewhere), elsewhere, 0.0)
     out[told, 13] = at / np.maximum(1, size - 1)
     single = size == 1
@@ -147,13 +146,29 @@ def _sentences(
     return best_cosine, best
 
 
+def _nearest_elsewhere(
+    chosen: NDArray[np.float32], vectors: NDArray[np.float32], owner: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """(n,) largest cosine of each document's `chosen` sentence (n, d) to one of another document.
+
+    `owner` (s,) says whose each of `vectors` is. In parts that stay in the processor's cache.
+    """
+    nearest = np.full(len(chosen), -np.inf, dtype=np.float32)
+    for start in range(0, len(vectors), _PART):
+        part = slice(start, start + _PART)
+        cosine = chosen @ vectors[part].T
+        cosine[owner[part], np.arange(cosine.shape[1])] = -np.inf
+        np.maximum(nearest, cosine.max(axis=1), out=nearest)
+    return nearest
+
+
 def _others(out: NDArray[np.float32], vectors: NDArray[np.float32], holders: NDArray[np.bool_]) -> None:
     """Columns 15-17: how similar the documents of other sources are."""
     held = holders.astype(np.float32)
     similarity = vectors @ vectors.T
     similarity[(held @ held.T) > 0] = -1.0
     k = min(3, len(similarity))
-    nearest = -np.partition(-similarity, k - 1, axis=1)[:, :k]
+    nearest = np.partition(similarity, -k, axis=1)[:, -k:]
     some = nearest > -1.0
     found = some.any(axis=1)
     out[:, 15] = np.where(found, nearest.max(axis=1), 0.0)

@@ -33,24 +33,22 @@ _NONE: _Candidates = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, 
 def align(
     vectors: NDArray[np.float32],
     document_of: NDArray[np.int64],
-    allowed: NDArray[np.bool_],
-    floor: float | NDArray[np.float32] = COSINE_FLOOR,
+    limit: NDArray[np.float32],
 ) -> Alignment:
-    """Align the sentences of every allowed pair of documents.
+    """Align the sentences of pairs of documents.
 
     Args:
         vectors: (s, d) unit sentence vectors, sentences of a document adjacent.
         document_of: (s,) ascending document index of each sentence.
-        allowed: (n, n) symmetric; which documents may be compared.
-        floor: sentence pairs below this cosine are not aligned; (n, n) for one each pair of documents.
+        limit: (n, n) cosine below which sentences of two documents are not aligned, above the diagonal;
+            infinite there for documents that are not compared, and everywhere else.
 
     A pair counts when it is the best match for at least one side between its two documents.
     """
-    limit = np.where(np.triu(allowed, 1), np.asarray(floor, dtype=np.float32), np.float32(np.inf))
     find = _densely if len(document_of) <= _DENSE else _by_document
     rows, columns, cosine = find(vectors, document_of, limit)
     # a best match is above the floor itself, so the candidates hold it
-    best = np.zeros((len(document_of), allowed.shape[0]), dtype=np.float32)
+    best = np.zeros((len(document_of), len(limit)), dtype=np.float32)
     i, j = document_of[rows], document_of[columns]
     np.maximum.at(best, (rows, j), cosine)
     np.maximum.at(best, (columns, i), cosine)

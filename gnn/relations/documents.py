@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gnn.relations.align import COSINE_FLOOR, SAME_SUBJECT_FLOOR, align
 from gnn.relations.pairs import SentencePairs
 from gnn.relations.scorer import RelationScorer
-from gnn.relations.subjects import document_subject, subject_table
+from gnn.relations.subjects import document_subject, subject_features
 
 WEAK = 0.2  # a relation weaker than this is noise
 ALL_PAIRS = 100  # documents up to which every pair is compared
@@ -114,16 +114,19 @@ def pair_sentences(
     """
     document_of = np.repeat(np.arange(len(sentences)), [len(own) for own in sentences])
     subjects = [document_subject(tuple(own)) for own in sentences]
-    about = subject_table(subjects)
-    shared, mentioned, known = about
-    possible = allowed & ((known == 0) | (shared > 0) | (mentioned > 0))
+    one, other = np.nonzero(np.triu(allowed, 1))
+    about = subject_features(subjects, one, other)
+    shared, mentioned, known = about.T
+    possible = (known == 0) | (shared > 0) | (mentioned > 0)
     same = (known > 0) & (shared >= SAME_SUBJECT)
-    floor = np.where(same, np.float32(SAME_SUBJECT_FLOOR), np.float32(COSINE_FLOOR))
-    found = align(vectors, document_of, possible, floor)
+    limit = np.full(allowed.shape, np.inf, dtype=np.float32)
+    limit[one[possible], other[possible]] = np.where(same, SAME_SUBJECT_FLOOR, COSINE_FLOOR)[possible]
+    found = align(vectors, document_of, limit)
     i, j = document_of[found.left], document_of[found.right]
     n = len(sentences)
     code, place = np.unique(i * n + j, return_inverse=True)
     pairs = np.stack(np.divmod(code, max(1, n)), axis=1)
+    of_pair = np.searchsorted(one * n + other, i * n + j)
     return SentencePairs(
         [sentence for own in sentences for sentence in own],
         found.left,
@@ -131,7 +134,7 @@ def pair_sentences(
         pairs,
         place,
         [subjects[a].names | subjects[b].names for a, b in pairs.tolist()],
-        np.column_stack([found.cosine, found.mutual, cosine[i, j], *about[:, i, j]]).astype(np.float32),
+        np.column_stack([found.cosine, found.mutual, cosine[i, j], about[of_pair]]).astype(np.float32),
     )
 
 
@@ -149,7 +152,9 @@ def nearest_of_each_source(
     rows = np.arange(n)[:, None]
     for held in holders.T:
         columns = np.flatnonzero(held)
-        if len(columns) > share:
+        if len(columns) > share == 1:  # the usual case, and much quicker
+            near[rows[:, 0], columns[open_cosine[:, columns].argmax(axis=1)]] = True
+        elif len(columns) > share:
             part = np.argpartition(-open_cosine[:, columns], share - 1, axis=1)[:, :share]
             near[rows, columns[part]] = True
         else:

@@ -62,26 +62,26 @@ def document_subject(sentences: tuple[str, ...]) -> Subject:
     return Subject(first - common, frozenset(every))
 
 
-def subject_table(subjects: Sequence[Subject]) -> NDArray[np.float32]:
-    """(len(FEATURES), n, n) of every two of n documents, symmetric, all in [0,1].
+def subject_features(
+    subjects: Sequence[Subject], i: NDArray[np.int64], j: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """(p, len(FEATURES)) of the pairs `i[k]`, `j[k]` of n documents, the same for either order, in [0,1].
 
     How many of both subjects' names are the same, how many of them the other document mentions at all,
     and whether both subjects are known.
     """
-    n = len(subjects)
     place = {name: k for k, name in enumerate(dict.fromkeys(n for s in subjects for n in s.names))}
     known = place.keys()
     about = _entries([subject.names for subject in subjects], place)
     mentioned = _entries([known & subject.words for subject in subjects], place)
-    size = np.bincount(about[0], minlength=n).astype(np.float32)
-    least = np.maximum(size, 1)
-    table = np.empty((len(FEATURES), n, n), dtype=np.float32)
-    np.divide(_common(about, about, n), np.maximum(least[:, None], least[None, :]), out=table[0])
-    named = _common(about, mentioned, n) / least[:, None]  # share of the row's names that the column has
-    np.add(named, named.T, out=table[1])
-    table[1] /= 2
-    table[2] = np.outer(size > 0, size > 0)
-    return table
+    size = np.bincount(about[0], minlength=len(subjects))
+    least = np.maximum(size, 1).astype(np.float32)
+    named = _Common(about, mentioned, len(subjects))
+    out = np.empty((len(i), len(FEATURES)), dtype=np.float32)
+    out[:, 0] = _Common(about, about, len(subjects)).of(i, j) / np.maximum(least[i], least[j])
+    out[:, 1] = (named.of(i, j) / least[i] + named.of(j, i) / least[j]) / 2
+    out[:, 2] = (size[i] > 0) & (size[j] > 0)
+    return out
 
 
 _Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -93,16 +93,26 @@ def _entries(rows: Sequence[Set[str]], place: Mapping[str, int]) -> _Entries:
     return np.repeat(np.arange(len(rows)), [len(row) for row in rows]), numbers
 
 
-def _common(one: _Entries, other: _Entries, n: int) -> NDArray[np.float32]:
-    """(n, n) how many of the names that `one` gives the row does `other` give the column.
+class _Common:
+    """How many of the names that `one` gives a document does `other` give another one.
 
-    A join over names: few documents share one, so this is far less than a product of matrices.
+    A join over names: few of n documents share one, so this is far less than a product of matrices.
     """
-    by_name = np.argsort(other[1], kind="stable")
-    count = np.bincount(other[1], minlength=int(one[1].max(initial=-1)) + 1)
-    matches = count[one[1]]
-    ends = np.cumsum(matches)
-    first = (np.cumsum(count) - count)[one[1]]
-    columns = other[0][by_name[np.repeat(first - ends + matches, matches) + np.arange(matches.sum())]]
-    cells = np.bincount(np.repeat(one[0], matches) * n + columns, minlength=n * n)
-    return cells.reshape(n, n).astype(np.float32)
+
+    def __init__(self, one: _Entries, other: _Entries, n: int) -> None:
+        by_name = np.argsort(other[1], kind="stable")
+        count = np.bincount(other[1], minlength=int(one[1].max(initial=-1)) + 1)
+        matches = count[one[1]]
+        ends = np.cumsum(matches)
+        first = (np.cumsum(count) - count)[one[1]]
+        found = other[0][by_name[np.repeat(first - ends + matches, matches) + np.arange(matches.sum())]]
+        self._n = n
+        self._cells, self._counts = np.unique(np.repeat(one[0], matches) * n + found, return_counts=True)
+
+    def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(p,) counts of the pairs `i[k]`, `j[k]`."""
+        if not len(self._cells):
+            return np.zeros(len(i), dtype=np.float32)
+        wanted = i * self._n + j
+        at = np.minimum(np.searchsorted(self._cells, wanted), len(self._cells) - 1)
+        return np.where(self._cells[at] == wanted, self._counts[at], 0).astype(np.float32)

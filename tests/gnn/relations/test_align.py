@@ -15,10 +15,14 @@ def angles(*degrees: float) -> NDArray[np.float32]:
     return np.column_stack([np.cos(radians), np.sin(radians)]).astype(np.float32)
 
 
+def limits(allowed: NDArray[np.bool_], floor: float | NDArray[np.float32] = COSINE_FLOOR):
+    return np.where(np.triu(allowed, 1), np.asarray(floor, np.float32), np.float32(np.inf))
+
+
 def pairs(vectors: NDArray[np.float32], document_of: list[int], allowed: NDArray[np.bool_] | None = None):
     n = max(document_of) + 1
     everyone = ~np.eye(n, dtype=bool) if allowed is None else allowed
-    found = align(vectors, np.array(document_of), everyone)
+    found = align(vectors, np.array(document_of), limits(everyone))
     return {
         (int(a), int(b)): (float(c), bool(m))
         for a, b, c, m in zip(found.left, found.right, found.cosine, found.mutual, strict=True)
@@ -56,10 +60,12 @@ def test_only_allowed_documents_are_compared() -> None:
 
 
 def test_documents_without_sentences_and_rounds_of_one_document() -> None:
-    found = align(angles(0, 3), np.array([0, 3]), ~np.eye(5, dtype=bool))
+    found = align(angles(0, 3), np.array([0, 3]), limits(~np.eye(5, dtype=bool)))
     assert (found.left.tolist(), found.right.tolist()) == ([0], [1])
-    assert len(align(angles(0, 3), np.array([1, 1]), ~np.eye(2, dtype=bool)).left) == 0
-    assert len(align(np.zeros((0, 2), np.float32), np.zeros(0, int), np.zeros((0, 0), bool)).left) == 0
+    assert len(align(angles(0, 3), np.array([1, 1]), limits(~np.eye(2, dtype=bool))).left) == 0
+    assert (
+        len(align(np.zeros((0, 2), np.float32), np.zeros(0, int), limits(np.zeros((0, 0), bool))).left) == 0
+    )
 
 
 def rounds(counts: list[int], seed: int):
@@ -75,7 +81,7 @@ def rounds(counts: list[int], seed: int):
 @given(counts=st.lists(st.integers(0, 4), min_size=2, max_size=6), seed=st.integers(0, 10**6))
 def test_equal_to_a_plain_search(counts: list[int], seed: int) -> None:
     vectors, document_of, allowed = rounds(counts, seed)
-    found = align(vectors, document_of, allowed)
+    found = align(vectors, document_of, limits(allowed))
     wanted = {}
     cosine = vectors @ vectors.T
     for a in range(len(document_of)):
@@ -106,7 +112,8 @@ def test_many_sentences_are_aligned_document_by_document_with_the_same_result(
 
 
 def test_a_big_round_takes_the_second_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    given_ = rounds([3, 4, 2, 4], 1)
+    vectors, document_of, allowed = rounds([3, 4, 2, 4], 1)
+    given_ = vectors, document_of, limits(allowed)
     wanted = align(*given_)
     monkeypatch.setattr("gnn.relations.align._DENSE", 5)
     found = align(*given_)
@@ -119,5 +126,5 @@ def test_each_pair_of_documents_may_have_its_own_floor() -> None:
     vectors, document_of = angles(0, 40, 80), np.array([0, 1, 2])
     floor = np.full((3, 3), 0.9, np.float32)
     floor[0, 1] = floor[1, 0] = 0.7  # cos 40 is .77
-    found = align(vectors, document_of, ~np.eye(3, dtype=bool), floor)
+    found = align(vectors, document_of, limits(~np.eye(3, dtype=bool), floor))
     assert list(zip(found.left.tolist(), found.right.tolist(), strict=True)) == [(0, 1)]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnn.relations.subjects import FEATURES, document_subject, subject_table
+from gnn.relations.subjects import FEATURES, document_subject, subject_features
 
 TOWN = ["Arden was founded in 1512.", "It lies on a river.", "Guides like Arden."]
 SAME = ["The oldest houses of Arden date from 1512.", "Barges still stop at Arden."]
@@ -14,7 +14,15 @@ NOBODY = ["it was founded in 1512.", "there is a mill."]
 
 
 def features(*documents: list[str]) -> np.ndarray:
-    return subject_table([document_subject(tuple(own)) for own in documents])[:, 0, 1]
+    return table(documents)[:, 0, 1]
+
+
+def table(documents) -> np.ndarray:
+    """The features of every two documents, (len(FEATURES), n, n)."""
+    n = len(documents)
+    i, j = (index.ravel() for index in np.indices((n, n)))
+    found = subject_features([document_subject(tuple(own)) for own in documents], i, j)
+    return found.T.reshape(len(FEATURES), n, n)
 
 
 def test_the_subject_is_what_a_document_repeats():
@@ -44,12 +52,12 @@ def test_pairs():
     np.testing.assert_allclose(features(TOWN, LONGER), [0.5, 0.75, 1])
     np.testing.assert_allclose(features(TOWN, OTHER), [0, 0.5, 1])
     np.testing.assert_allclose(features(TOWN, NOBODY), [0, 0, 0])
-    assert subject_table([]).shape == (len(FEATURES), 0, 0)
+    assert table([]).shape == (len(FEATURES), 0, 0)
 
 
 @given(st.lists(st.lists(st.text(max_size=30), max_size=4), min_size=2, max_size=4))
 def test_any_documents_give_symmetric_features_between_0_and_1(documents):
-    found = subject_table([document_subject(tuple(own)) for own in documents])
+    found = table(documents)
     assert ((found >= 0) & (found <= 1)).all()
     np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
 
@@ -57,7 +65,7 @@ def test_any_documents_give_symmetric_features_between_0_and_1(documents):
 @given(st.lists(st.lists(st.sampled_from([*TOWN, *LONGER, *OTHER, *NOBODY]), max_size=4), max_size=6))
 def test_the_table_counts_names_as_sets_do(documents):
     subjects = [document_subject(tuple(own)) for own in documents]
-    shared, mentioned, known = subject_table(subjects)
+    shared, mentioned, known = table(documents)
     for i, a in enumerate(subjects):
         for j, b in enumerate(subjects):
             most = max(1, len(a.names), len(b.names))
