@@ -11,6 +11,7 @@ from aggregator.servicer import serve
 from aggregator.tunnel import TunnelHub, serve_tunnels
 from core.errors import ConfigError
 from core.logs import use_log_format
+from core.memory import settle
 from core.tls import TlsFiles
 
 _GRACE_S = 5.0
@@ -65,6 +66,7 @@ def run(config: AggregatorConfig, tls: TlsFiles | None, announce: Callable[[str]
             accepting = ""
 
         def tell(line: str) -> None:
+            settle()
             announce(line)
             if accepting:
                 announce(accepting)

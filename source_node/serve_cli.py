@@ -11,6 +11,7 @@ import typer
 
 from core.config import load
 from core.errors import ConfigError
+from core.memory import settle
 
 if TYPE_CHECKING:
     from core.metrics import Metrics
@@ -148,6 +149,7 @@ def _serve(settings: ServeConfig) -> None:
         server = None if settings.listen is None else _server(settings, desk, tls, metrics)
         dialler = None if settings.dial is None else _dialler(settings, desk, tls, metrics)
         node.warm_up()
+        settle()
         with stop_asked() as asked:
             if server is not None:
                 stack.callback(server.stop, settings.grace_s)

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from aggregator.fusion import fuse
 from core.embedding import open_embedder
 from core.embedding.base import Embedder
+from core.memory import settle
 from core.records import Candidate, Query
 from gnn.checkpoint import Checkpoint, load_checkpoint
 from gnn.credibility import tampering_evidence, verification_credibility
@@ -81,6 +82,7 @@ def measure(
     warm: list[float] = []
     steps: dict[str, list[dict[str, float]]] = {"cold": [], "warm": []}
     _score(CredibilityScorer(checkpoint), rounds[0], embedder)  # vectors into memory, libraries loaded
+    settle()  # as a server does
     for i in range(repeats):
         given = rounds[i % len(rounds)]
         embedder.embed([s for c in given.candidates for s in (*document_sentences(c.text), c.text)])

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from core.errors import ConfigError, OverloadError
-from core.memory import MemoryLimit, resident_bytes
+from core.memory import MemoryLimit, resident_bytes, settle
 
 
 def test_a_process_holds_some_memory() -> None:
     assert 10 << 20 < resident_bytes() < 1 << 40
+
+
+def test_settled_objects_are_left_alone_by_the_collector_and_later_ones_are_not() -> None:
+    before = gc.get_freeze_count()
+    try:
+        settle()
+        assert gc.get_freeze_count() > before + 1000
+        gone = weakref.WeakSet([Cyclic()])
+        assert gc.collect() > 0
+        assert not gone
+    finally:
+        gc.unfreeze()
+
+
+class Cyclic:
+    """Only the collector can free one."""
+
+    def __init__(self) -> None:
+        self.itself = self
 
 
 def test_work_is_refused_above_the_limit_only() -> None:
