@@ -19,6 +19,7 @@ from gnn.relations.facts import TOKEN, stem
 
 FEATURES = ("subject_shared", "subject_mentioned", "subject_known")
 _REMEMBERED = 10_000
+_AT_ONCE = 1_000_000  # names in common that are counted in one go
 
 
 class Subject(NamedTuple):
@@ -100,14 +101,28 @@ class _Common:
     """
 
     def __init__(self, one: _Entries, other: _Entries, n: int) -> None:
-        by_name = np.argsort(other[1], kind="stable")
+        holders = other[0][np.argsort(other[1], kind="stable")]
         count = np.bincount(other[1], minlength=int(one[1].max(initial=-1)) + 1)
-        matches = count[one[1]]
-        ends = np.cumsum(matches)
-        first = (np.cumsum(count) - count)[one[1]]
-        found = other[0][by_name[np.repeat(first - ends + matches, matches) + np.arange(matches.sum())]]
+        before = np.cumsum(count) - count
+
+        def cells(part: slice) -> NDArray[np.int64]:
+            """Both documents of each match of these entries of `one`, as one number."""
+            documents, names = one[0][part], one[1][part]
+            matches = count[names]
+            first = before[names] - np.cumsum(matches) + matches
+            found = holders[np.repeat(first, matches) + np.arange(matches.sum())]
+            return np.repeat(documents, matches) * n + found
+
         self._n = n
-        self._cells, self._counts = np.unique(np.repeat(one[0], matches) * n + found, return_counts=True)
+        if count[one[1]].sum() <= _AT_ONCE:
+            self._cells, self._counts = np.unique(cells(slice(None)), return_counts=True)
+        else:  # long documents with each other's names, as a liar may send: a sort would take gigabytes
+            table = np.zeros(n * n, dtype=np.int64)
+            step = max(1, _AT_ONCE // n)  # no entry has more than n matches
+            for start in range(0, len(one[0]), step):
+                table += np.bincount(cells(slice(start, start + step)), minlength=n * n)
+            self._cells = np.flatnonzero(table)
+            self._counts = table[self._cells]
 
     def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float32]:
         """(p,) counts of the pairs `i[k]`, `j[k]`."""

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gnn.relations import subjects as module
 from gnn.relations.subjects import FEATURES, document_subject, subject_features
 
 TOWN = ["Arden was founded in 1512.", "It lies on a river.", "Guides like Arden."]
@@ -62,7 +64,12 @@ def test_any_documents_give_symmetric_features_between_0_and_1(documents):
     np.testing.assert_array_equal(found, found.transpose(0, 2, 1))
 
 
-@given(st.lists(st.lists(st.sampled_from([*TOWN, *LONGER, *OTHER, *NOBODY]), max_size=4), max_size=6))
+documents_alike = st.lists(
+    st.lists(st.sampled_from([*TOWN, *LONGER, *OTHER, *NOBODY]), max_size=4), max_size=6
+)
+
+
+@given(documents_alike)
 def test_the_table_counts_names_as_sets_do(documents):
     subjects = [document_subject(tuple(own)) for own in documents]
     shared, mentioned, known = table(documents)
@@ -74,3 +81,12 @@ def test_the_table_counts_names_as_sets_do(documents):
             back = len(b.names & a.words) / max(1, len(b.names))
             assert abs(mentioned[i, j] - (there + back) / 2) < 1e-6
             assert known[i, j] == bool(a.names and b.names)
+
+
+@settings(max_examples=25)
+@given(documents_alike, st.integers(0, 20))
+def test_many_names_in_common_are_counted_in_parts_with_the_same_result(documents, at_once):
+    wanted = table(documents)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_AT_ONCE", at_once)
+        np.testing.assert_array_equal(table(documents), wanted)
