@@ -7,9 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-COSINE_FLOOR = 0.5
-SAME_SUBJECT_FLOOR = 0.3  # two wordings of one fact with other values are no more alike than this
-
 
 @dataclass(frozen=True)
 class Alignment:
@@ -47,7 +44,7 @@ def align(
     """
     find = _densely if len(document_of) <= _DENSE else _by_document
     rows, columns, cosine = find(vectors, document_of, limit)
-    # a best match is above the floor itself, so the candidates hold it
+    # a best match is above the limit itself, so the candidates hold it
     best = np.zeros((len(document_of), len(limit)), dtype=np.float32)
     i, j = document_of[rows], document_of[columns]
     np.maximum.at(best, (rows, j), cosine)

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gnn.relations.align import COSINE_FLOOR, SAME_SUBJECT_FLOOR, align
+from gnn.relations.align import align
 from gnn.relations.pairs import SentencePairs
 from gnn.relations.scorer import RelationScorer
 from gnn.relations.subjects import document_subject, subject_features
 
 WEAK = 0.2  # a relation weaker than this is noise
 ALL_PAIRS = 100  # documents up to which every pair is compared
-SAME_SUBJECT = 0.5  # share of common names from which two documents are about the same thing
 NEAREST = 9  # beyond that, about as many are: more only add conflicts between unrelated documents
+SAME_SUBJECT = 0.5  # share of common names from which two documents are about the same thing
+COSINE_FLOOR = 0.5  # sentences less alike are not compared
+SAME_SUBJECT_FLOOR = 0.3  # two wordings of one fact with other values are no more alike than this
 
 
 @dataclass(frozen=True)

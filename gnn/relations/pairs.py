@@ -13,7 +13,7 @@ class SentencePairs:
     """p aligned sentences of k pairs of documents.
 
     `first`, `second` (p,) index `sentences`; `documents` (k, 2) are the pairs of documents, the lower number
-    first, and `place` (p,) in 0..k-1 says whose a row is, each k in it. `names` (k) are stems of what both
+    first, and `place` (p,) in 0..k-1 says whose a row is, each k in it. `names` (k,) are stems of what both
     documents are about, which says nothing about a single fact. `context` (p, len(CONTEXT_FEATURES)):
     sentence cosine, mutual best match (0/1), cosine of the documents, and how far their subjects are the
     same (`gnn.relations.subjects`).

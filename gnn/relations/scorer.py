@@ -101,7 +101,7 @@ class LexicalRelationScorer:
         network: maps (p, N_FEATURES) to 3 logits of a pair of sentences.
         documents: maps (k, len(combine.FEATURES)) to 3 logits of a pair of documents; None takes the
             strongest sentence pair.
-        cache: sentence pairs remembered, fewer than 2^21.
+        cache: sentence pairs remembered; when they are full, or sentences and names reach 2^21, all go.
     """
 
     def __init__(self, network: MLP, documents: MLP | None = None, cache: int = 500_000) -> None:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from core.embedding.base import unit_rows
-from gnn.relations.align import COSINE_FLOOR, _by_document, _densely, align
+from gnn.relations.align import _by_document, _densely, align
+from gnn.relations.documents import COSINE_FLOOR
 
 
 def angles(*degrees: float) -> NDArray[np.float32]:

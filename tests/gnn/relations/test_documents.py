@@ -7,9 +7,10 @@ import pytest
 
 from core.embedding.base import unit_rows
 from gnn.relations import documents
-from gnn.relations.align import COSINE_FLOOR, SAME_SUBJECT_FLOOR
 from gnn.relations.documents import (
+    COSINE_FLOOR,
     NEAREST,
+    SAME_SUBJECT_FLOOR,
     DocumentRelations,
     nearest_of_each_source,
     pair_sentences,
