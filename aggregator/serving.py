@@ -66,9 +66,9 @@ def run(config: AggregatorConfig, tls: TlsFiles | None, announce: Callable[[str]
             accepting = ""
 
         def tell(line: str) -> None:
-            settle()
             announce(line)
             if accepting:
                 announce(accepting)
 
+        settle()
         server.run_until_signal(tell, _GRACE_S)

@@ -16,12 +16,12 @@ def test_a_process_holds_some_memory() -> None:
 
 
 def test_settled_objects_are_left_alone_by_the_collector_and_later_ones_are_not() -> None:
-    before = gc.get_freeze_count()
+    gc.unfreeze()  # what a server of another test may have settled
     try:
         settle()
-        assert gc.get_freeze_count() > before + 1000
+        assert gc.get_freeze_count() > 1000
         gone = weakref.WeakSet([Cyclic()])
-        assert gc.collect() > 0
+        gc.collect()
         assert not gone
     finally:
         gc.unfreeze()
