@@ -49,7 +49,8 @@ class TlsFiles:
             name: what peers must accept the certificate as; None leaves that unchecked.
 
         Raises:
-            ConfigError: a file is missing, unreadable or not PEM, or certificate and key do not fit.
+            ConfigError: a file is missing, unreadable or not PEM, certificate and key do not fit, peers
+                would not accept `name`, or the files change while they are read, time after time.
         """
 
         def read() -> grpc.ServerCertificateConfiguration:
@@ -74,7 +75,7 @@ class TlsFiles:
         They stay as they are: `core.rotation` follows the files.
 
         Raises:
-            ConfigError: a file is missing, unreadable or not PEM, or certificate and key do not fit.
+            ConfigError: as `server_credentials`, names apart.
         """
         if not show:
             return grpc.ssl_channel_credentials(root_certificates=_pem(self.ca, "authority"))
@@ -84,6 +85,7 @@ class TlsFiles:
         )
 
     def _fitting(self, name: str | None) -> _Pems:
+        """The files' bytes of one moment, which fit together, and peers accept them as `name` if given."""
         # gRPC is given bytes while ssl checks files: a rotation in between must not leave them different
         for _ in range(_READS):
             pems = self._read()
@@ -139,7 +141,7 @@ def check_server_name(tls: TlsFiles, name: str) -> None:
     Raises:
         ConfigError: it would not; the message says why.
     """
-    tls._read()
+    tls._read()  # a missing file, or one that is not PEM, is named before ssl sees it
     server_context = _server_context(tls)
     client_context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
