@@ -29,11 +29,13 @@ def texts_and_questions(
 ) -> tuple[list[str], list[str]]:
     """The first `n_texts` documents (title and text) of `found` together, and questions.
 
-    Every data set gives equally many questions, its first ones, `n_questions` in all at most.
+    Every data set gives equally many questions, its first ones: at least one, else `n_questions` in all
+    at most.
     """
+    each = max(1, n_questions // len(found))
     texts: list[str] = []
     questions: list[str] = []
     for corpus in found:
         texts += [f"{d.title.strip()}. {d.text}" if d.title.strip() else d.text for d in corpus.documents]
-        questions += [question.text for question in corpus.questions[: n_questions // len(found)]]
+        questions += [question.text for question in corpus.questions[:each]]
     return texts[:n_texts], questions
