@@ -83,10 +83,10 @@ def smaller(words: tuple[str, ...]) -> list[str]:
     given |= {flag: value for flag, value in IF_PRESENT.items() if flag in words}
     result = list(words)
     for flag, value in given.items():
-        if flag in result:
-            result[result.index(flag) + 1] = value
-        else:
+        if flag not in result:
             result += [flag, value] if value else [flag]
+        elif value:
+            result[result.index(flag) + 1] = value
     for start, settings in SETTINGS.items():
         if " ".join(words).startswith(start):
             result += [word for setting in settings for word in ("--set", setting)]
