@@ -70,6 +70,17 @@ def test_cached_pairs_give_the_same_and_a_full_cache_starts_anew() -> None:
             assert np.array_equal(scorer.score(pairs), free.score(pairs))
 
 
+def test_numbers_of_sentences_start_anew_before_they_outgrow_their_bits(monkeypatch) -> None:
+    """Numbers that do not fit would give two pairs one key, and one of them the other's features."""
+    rounds = [sentence_pairs([f"Velm has {i} mills."], [f"Velm has {i % 2} mills."]) for i in range(12)]
+    wanted = [LexicalRelationScorer(relation_network()).features(pairs) for pairs in rounds]
+    monkeypatch.setattr("gnn.relations.scorer._BITS", 3)
+    scorer = LexicalRelationScorer(relation_network())
+    for _ in range(2):
+        for pairs, features in zip(rounds, wanted, strict=True):
+            assert np.array_equal(scorer.features(pairs), features)
+
+
 def test_what_the_documents_are_about_is_part_of_what_is_remembered() -> None:
     scorer = LexicalRelationScorer(relation_network())
     pairs = sentence_pairs([TRUE], [FALSE], CONTEXT[:1])
