@@ -264,10 +264,10 @@ class Trainer:
     def graphs(
         self, channels: Channels, threshold: float
     ) -> Iterator[tuple[bool, LabelledRound, tuple[Graph, ...]]]:
-        """Every training and validation round with its graphs, of which a first round has one.
+        """Every training and validation round with its graph, beliefs carried through each episode.
 
-        The first has beliefs carried through the episode, the second none: a round is as often judged
-        before anything is known about the sources as after.
+        A validation round after an episode's first has a second graph without those beliefs, to calibrate
+        what a round says that is judged before anything is known about its sources.
         """
         state = None
         for held, labelled in self._all_rounds():
@@ -276,7 +276,7 @@ class Trainer:
                 state = fresh
             signals = channels.run(labelled.prepared, state, threshold)
             found = [signals]
-            if state is not fresh:
+            if held and state is not fresh:
                 found.append(channels.run(labelled.prepared, fresh, threshold))
             yield held, labelled, tuple(map(build_graph, found))
             state = signals.prior

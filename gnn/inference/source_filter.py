@@ -107,7 +107,7 @@ def enumerate_labelings(m: int) -> NDArray[np.bool_]:
     """(k, m) all labelings of m sources with at most (m-1)//2 liars; read only."""
     codes = np.arange(2**m)
     bits = ((codes[:, None] >> np.arange(m)) & 1).astype(bool)
-    found = bits[bits.sum(axis=1) <= (m - 1) // 2]
+    found = bits[bits.sum(axis=1) <= max(0, (m - 1) // 2)]
     found.flags.writeable = False
     return found
 

@@ -93,7 +93,7 @@ def relate(
 def comparable(holders: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(n, n) which documents may be compared: not two that one and the same source alone holds (n, m)."""
     alone = holders.sum(axis=1) == 1
-    owner = holders.argmax(axis=1)
+    owner = holders.argmax(axis=1) if holders.size else alone.astype(np.int64)  # nobody holds nothing
     allowed = ~((owner[:, None] == owner[None, :]) & alone[:, None] & alone[None, :])
     np.fill_diagonal(allowed, False)
     return allowed

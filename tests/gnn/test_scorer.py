@@ -119,3 +119,11 @@ def test_no_documents() -> None:
     scored = CredibilityScorer(make_checkpoint(network=True)).score(a_round([], sources=["a", "b"]))
     assert scored.credibility.shape == (0,)
     assert set(scored.reliability) == {"a", "b"}
+
+
+def test_no_documents_of_no_sources_and_then_some() -> None:
+    scorer = CredibilityScorer(make_checkpoint(network=True))
+    nothing = scorer.verify(QUESTION, [], HashingEmbedder(512))
+    assert nothing.credibility.shape == (0,)
+    assert nothing.reliability == {}
+    assert scorer.score(dispute_round(), nothing.state).credibility.shape == (5,)
