@@ -19,6 +19,7 @@ from gnn.relations.facts import TOKEN, stem
 
 FEATURES = ("subject_shared", "subject_mentioned", "subject_known")
 _REMEMBERED = 10_000
+_MOST_NAMES = 64  # no passage of five real collections has half as many: bounds what a made-up one costs
 _AT_ONCE = 1_000_000  # names in common that are counted in one go
 
 
@@ -34,7 +35,8 @@ def document_subject(sentences: tuple[str, ...]) -> Subject:
     """The names that a document repeats; where it repeats none, those of its first sentence with any.
 
     A word is a name if it is written with a capital and nowhere in the document without; one that opens
-    a sentence counts where it is repeated, or where that sentence has no other.
+    a sentence counts where it is repeated, or where that sentence has no other. At most `_MOST_NAMES` count,
+    the most frequent ones.
     """
     counts: Counter[str] = Counter()
     common: set[str] = set()
@@ -59,8 +61,11 @@ def document_subject(sentences: tuple[str, ...]) -> Subject:
     names = {name: count for name, count in counts.items() if name not in common}
     most = max(names.values(), default=0)
     if most > 1:
-        return Subject(frozenset(n for n, c in names.items() if c > 1 and 2 * c >= most), frozenset(every))
-    return Subject(first - common, frozenset(every))
+        about = [n for n, c in names.items() if c > 1 and 2 * c >= most]
+        about.sort(key=names.__getitem__, reverse=True)  # of equal ones the first
+    else:
+        about = sorted(first - common)
+    return Subject(frozenset(about[:_MOST_NAMES]), frozenset(every))
 
 
 def subject_features(

@@ -90,3 +90,13 @@ def test_many_names_in_common_are_counted_in_parts_with_the_same_result(document
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_AT_ONCE", at_once)
         np.testing.assert_array_equal(table(documents), wanted)
+
+
+def test_a_made_up_text_has_no_more_names_than_a_long_real_one():
+    names = [f"Zor{chr(97 + i // 26)}{chr(97 + i % 26)}k" for i in range(500)]
+    once = (" ".join(names) + ".",)
+    assert len(document_subject(once).names) == 64
+    repeated = (*once, *once, f"{names[450]} and {names[451]} again.")
+    found = document_subject(repeated).names
+    assert len(found) == 64
+    assert {names[450].lower(), names[451].lower()} <= found
