@@ -151,7 +151,7 @@ def _nearest_elsewhere(
 ) -> NDArray[np.float32]:
     """(n,) largest cosine of each document's `chosen` sentence (n, d) to one of another document.
 
-    `owner` (s,) says whose each of `vectors` is. In parts that stay in the processor's cache.
+    `owner` (s,) says whose each of `vectors` is. In parts, since all at once is (n, s) in memory.
     """
     nearest = np.full(len(chosen), -np.inf, dtype=np.float32)
     for start in range(0, len(vectors), _PART):

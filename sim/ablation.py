@@ -60,10 +60,10 @@ def ablate(
     samples: dict[bool, list[GraphSample]] = {False: [], True: []}
     base: list[NDArray[np.float64]] = []
     channels = Channels(relations, content)
-    for held, labelled, graphs in trainer.graphs(channels, threshold):
-        samples[held].append(GraphSample(graphs[0], labelled.labels))
+    for held, labelled, graph in trainer.graphs(channels, threshold):
+        samples[held].append(GraphSample(graph, labelled.labels))
         if held:
-            base.append(np.asarray(graphs[0].base, np.float64))
+            base.append(np.asarray(graph.base, np.float64))
     labels = [sample.labels for sample in samples[True]]
     rows = [_row("channels alone", [_figures(base, labels)])]
     config = trainer.config

@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ from sim.training_rounds import (
 )
 
 Report = Callable[[str], None]
+_PaperEpisodes = list[list[tuple[PaperGraph, NDArray[np.int8]]]]
 _FIRST = "r000000"  # request id that opens an episode
 
 
@@ -178,11 +180,12 @@ class Trainer:
         channels = Channels(relations, content)
         samples: dict[bool, list[GraphSample]] = {False: [], True: []}
         single: list[GraphSample] = []
-        paper: list[list[tuple[PaperGraph, NDArray[np.int8]]]] = []
-        for held, labelled, graphs in self.graphs(channels, threshold):
-            samples[held].append(GraphSample(graphs[0], labelled.labels))
-            if held:
-                single += [GraphSample(graph, labelled.labels) for graph in graphs[1:]]
+        paper: _PaperEpisodes = []
+        for held, labelled, graph in self.graphs(channels, threshold):
+            samples[held].append(GraphSample(graph, labelled.labels))
+            if held and labelled.simulated.request_id != _FIRST:
+                alone = channels.run(labelled.prepared, channels.start(labelled.prepared.sources), threshold)
+                single.append(GraphSample(build_graph(alone), labelled.labels))
             if self.config.baselines and not held:
                 self._add_paper(paper, labelled)
         sizes = NetworkConfig(hidden=self.config.hidden, heads=self.config.heads)
@@ -242,44 +245,34 @@ class Trainer:
             episodes, sizes, epochs=self.config.paper_epochs,
             seed=derive_seed(self.config.seed, "paper"), report=self.report,
         )  # fmt: skip
-        return {**export_paper(network), "paper_categories": self._categories()}, sizes.to_dict()
+        return {**export_paper(network), "paper_categories": self._categories}, sizes.to_dict()
 
     def paper_episodes(self) -> tuple[list[PaperEpisode], list[PaperEpisode]]:
         """Training and validation episodes as the paper's network sees them."""
-        found: dict[bool, list[list[tuple[PaperGraph, NDArray[np.int8]]]]] = {False: [], True: []}
+        found: dict[bool, _PaperEpisodes] = {False: [], True: []}
         for held, labelled in self._all_rounds():
             self._add_paper(found[held], labelled)
         return list(found[False]), list(found[True])
 
-    def _add_paper(
-        self, episodes: list[list[tuple[PaperGraph, NDArray[np.int8]]]], labelled: LabelledRound
-    ) -> None:
+    def _add_paper(self, episodes: _PaperEpisodes, labelled: LabelledRound) -> None:
         if not episodes or labelled.simulated.request_id == _FIRST:
             episodes.append([])
-        episodes[-1].append((paper_graph(labelled.prepared, self._categories()), labelled.labels))
+        episodes[-1].append((paper_graph(labelled.prepared, self._categories), labelled.labels))
 
+    @cached_property
     def _categories(self) -> NDArray[np.float32]:
         return category_vectors(self.embedder, tuple(DEFAULT_CATEGORIES.values()))
 
-    def graphs(
-        self, channels: Channels, threshold: float
-    ) -> Iterator[tuple[bool, LabelledRound, tuple[Graph, ...]]]:
-        """Every training and validation round with its graph, beliefs carried through each episode.
-
-        A validation round after an episode's first has a second graph without those beliefs, to calibrate
-        what a round says that is judged before anything is known about its sources.
-        """
+    def graphs(self, channels: Channels, threshold: float) -> Iterator[tuple[bool, LabelledRound, Graph]]:
+        """Every training and validation round with its graph, beliefs carried through each episode."""
         state = None
         for held, labelled in self._all_rounds():
-            fresh = channels.start(labelled.prepared.sources)
+            sources = labelled.prepared.sources
             if state is None or labelled.simulated.request_id == _FIRST:
-                state = fresh
+                state = channels.start(sources)
             signals = channels.run(labelled.prepared, state, threshold)
-            found = [signals]
-            if held and state is not fresh:
-                found.append(channels.run(labelled.prepared, fresh, threshold))
-            yield held, labelled, tuple(map(build_graph, found))
             state = signals.prior
+            yield held, labelled, build_graph(signals)
 
     def _all_rounds(self) -> Iterator[tuple[bool, LabelledRound]]:
         """(validation?, round) of all episodes in a fixed order; texts come from the embedding cache."""

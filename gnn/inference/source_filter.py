@@ -107,7 +107,7 @@ def enumerate_labelings(m: int) -> NDArray[np.bool_]:
     """(k, m) all labelings of m sources with at most (m-1)//2 liars; read only."""
     codes = np.arange(2**m)
     bits = ((codes[:, None] >> np.arange(m)) & 1).astype(bool)
-    found = bits[bits.sum(axis=1) <= max(0, (m - 1) // 2)]
+    found = bits[bits.sum(axis=1) <= SourceFilter.breakdown(m)]
     found.flags.writeable = False
     return found
 
@@ -121,7 +121,7 @@ class SourceFilter:
     @staticmethod
     def breakdown(m: int) -> int:
         """Largest number of liars among m sources that the filter can name: floor((m-1)/2)."""
-        return (m - 1) // 2
+        return max(0, (m - 1) // 2)
 
     def start(self, sources: tuple[str, ...]) -> SourceBeliefs:
         """Prior beliefs about `sources`."""

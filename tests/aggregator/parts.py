@@ -8,8 +8,13 @@ from contextlib import contextmanager
 
 import grpc
 
+from aggregator import Aggregator
+from aggregator.fan_out import FanOut, Gathered
+from aggregator.reputation import Reputation
+from core.embedding.hashing import HashingEmbedder
+from core.pipeline import Pipeline
 from core.reader import Reading, ReadRequest
-from core.records import DocumentKey, RetrievedDocument, SourceReply
+from core.records import DocumentKey, RetrievedDocument, SourceFailure, SourceReply
 from core.stage import StageInput, StageResult, keep_where
 from core.tls import TlsFiles
 from protos import source_node_pb2, types_pb2
@@ -125,3 +130,21 @@ class BrokenStage:
 
     def run(self, given: StageInput) -> StageResult:
         raise RuntimeError("/private/path is gone")
+
+
+EMBEDDER = HashingEmbedder(64)
+ROUND = Gathered(
+    (
+        reply("a", "the archive is in the blue hall", "nothing of it"),
+        reply("b", "the archive is in the blue hall", "poison the archive"),
+        reply("c", "poison the archive", "poison the archive", "the hall is blue"),
+    ),
+    (SourceFailure("d", "deadline", "no reply in time"),),
+    12.5,
+)
+
+
+def aggregator(*stages: object, fan_out: FanOut | None = None, **settings: object) -> Aggregator:
+    reputation = settings.pop("reputation", None) or Reputation(momentum=0.5)
+    reader = settings.pop("reader", None) or FirstReader()
+    return Aggregator(fan_out, Pipeline(stages), reader, reputation, EMBEDDER, **settings)

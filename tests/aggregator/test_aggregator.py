@@ -10,37 +10,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggregator import Aggregator
 from aggregator.aggregator import ALL_REJECTED, NO_DOCUMENTS
 from aggregator.audit import TrailLog
 from aggregator.fan_out import FanOut, Gathered
 from aggregator.hooks import CHECK_FAILED
 from aggregator.quorum import TOO_FEW, Quorum
 from aggregator.reputation import Reputation
-from core.embedding.hashing import HashingEmbedder
 from core.errors import ConfigError, ContractError, LLMError, WireError
-from core.pipeline import Pipeline, PipelineStage
+from core.pipeline import PipelineStage
 from core.reader import Reading, ReadRequest
-from core.records import Query, RetrievedDocument, SourceFailure
+from core.records import Query, SourceFailure
 from core.stage import StageInput, StageResult, keep_where
-from tests.aggregator.parts import BrokenStage, FirstReader, PoisonStage, answering, key, raw_source, reply
-
-EMBEDDER = HashingEmbedder(64)
-ROUND = Gathered(
-    (
-        reply("a", "the archive is in the blue hall", "nothing of it"),
-        reply("b", "the archive is in the blue hall", "poison the archive"),
-        reply("c", "poison the archive", "poison the archive", "the hall is blue"),
-    ),
-    (SourceFailure("d", "deadline", "no reply in time"),),
-    12.5,
+from tests.aggregator.parts import (
+    EMBEDDER,
+    ROUND,
+    BrokenStage,
+    FirstReader,
+    PoisonStage,
+    aggregator,
+    answering,
+    key,
+    raw_source,
+    reply,
 )
-
-
-def aggregator(*stages: object, fan_out: FanOut | None = None, **settings: object) -> Aggregator:
-    reputation = settings.pop("reputation", None) or Reputation(momentum=0.5)
-    reader = settings.pop("reader", None) or FirstReader()
-    return Aggregator(fan_out, Pipeline(stages), reader, reputation, EMBEDDER, **settings)
 
 
 def test_a_question_over_real_sources(tmp_path: Path) -> None:
@@ -263,54 +255,6 @@ def test_bad_settings_are_refused() -> None:
         aggregator(reader_k=0)
     with pytest.raises(ConfigError, match="no sources"):
         aggregator().ask("archive")
-
-
-def documents() -> list[RetrievedDocument]:
-    return [document for reply_ in ROUND.replies for document in reply_.documents]
-
-
-def test_verify_judges_what_the_caller_brings_and_learns_only_on_request() -> None:
-    asked = aggregator(PoisonStage())
-    judged = asked.verify("where is the archive", documents())
-    assert {d.key for d in judged.documents if not d.kept} == {key("c")}
-    assert judged.members[key("b", "d1")] == key("c")
-    assert judged.reliability_after == judged.reliability_before == {"a": 0.5, "b": 0.5, "c": 0.5}
-    asked.verify("where is the archive", documents(), learn=True)
-    assert asked.reputation.reliability(["a"])["a"] == pytest.approx(0.7)
-
-
-def test_verify_keeps_a_verifiers_hands_off_the_reputation() -> None:
-    class Verifier(PoisonStage):
-        name = "scr"
-        reputation = Reputation(momentum=0.5)
-
-        def run(self, given: StageInput) -> StageResult:
-            self.reputation.update({"a": 0.0})
-            return super().run(given)
-
-    asked = aggregator(Verifier(), reputation=Verifier.reputation)
-    asked.verify("archive", documents())
-    assert asked.reputation.reliability(["a"]) == {"a": 0.5}
-    asked.verify("archive", documents(), learn=True)
-    assert asked.reputation.reliability(["a"]) == {"a": 0.25}
-
-
-def test_verify_refuses_bad_documents() -> None:
-    one = documents()[0]
-    with pytest.raises(WireError, match="no documents"):
-        aggregator().verify("archive", [])
-    with pytest.raises(WireError, match="several documents"):
-        aggregator().verify("archive", [one, one])
-    with pytest.raises(WireError, match="empty"):
-        aggregator().verify("archive", [RetrievedDocument("a", "d", " ")])
-    with pytest.raises(WireError, match="source_id"):
-        aggregator().verify("archive", [RetrievedDocument("", "d", "text")])
-
-
-def test_a_required_stage_that_fails_keeps_nothing_in_verify() -> None:
-    judged = aggregator(PipelineStage(BrokenStage(), required=True)).verify("archive", documents())
-    assert judged.refused
-    assert judged.kept == ()
 
 
 _TEXTS = st.lists(st.sampled_from(["poison pill", "blue hall", "archive", "green door"]), max_size=4)

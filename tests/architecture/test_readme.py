@@ -66,4 +66,6 @@ def test_links_and_paths_lead_somewhere(document: str) -> None:
 
 def test_python_names_import() -> None:
     (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    exec(compile(block, "README.md", "exec"), {})
+    names: dict[str, object] = {}
+    exec(compile(block, "README.md", "exec"), names)
+    assert {"Aggregator", "CredibilityScorer", "SourceNode", "run_experiment"} <= names.keys()

@@ -59,7 +59,9 @@ def flags_exist(words: list[str]) -> None:
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_the_settings_of_the_units_are_settings(name: str) -> None:
-    parse(MODELS[name], yaml.safe_load((DEPLOY / "systemd" / name).read_text()), name)
+    given = yaml.safe_load((DEPLOY / "systemd" / name).read_text())
+    read = parse(MODELS[name], given, name)
+    assert set(given) <= read.model_fields_set
 
 
 def test_the_commented_choices_are_settings_too(tmp_path: Path) -> None:

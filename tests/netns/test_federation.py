@@ -188,7 +188,7 @@ def test_fewer_than_the_quorum_warn(hosts: Hosts) -> None:
             warned = "only 3 sources replied, fewer than the quorum of 4" in list(reply.warnings)
             return warned and holders(reply) == set(INSTITUTIONS[3:]) and len(reply.failures) == 3
 
-        wait_for(only_three, "three sources reply, with a warning")
+        assert wait_for(only_three, "three sources reply, with a warning")
     hosts.heal()
 
 

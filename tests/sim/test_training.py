@@ -8,7 +8,6 @@ import pytest
 from core.embedding.cache import CachedEmbedder
 from core.embedding.hashing import HashingEmbedder
 from gnn.models import MODELS, open_model
-from gnn.signals import Channels
 from sim.ablation import DEFAULT_VARIANTS, PAPER_VARIANTS, _figures, ablate, as_json, lines
 from sim.corpora import load_corpus
 from sim.training import Trainer, TrainingConfig
@@ -56,13 +55,14 @@ def test_again_it_takes_its_steps_from_the_folder_and_ends_the_same(trained, cor
             np.testing.assert_array_equal(other.checkpoint.arrays[name], array, err_msg=name)
 
 
-def test_graphs_come_with_carried_beliefs_and_with_none(corpora, embedder):
-    """Two rounds an episode; of validation the second is seen under the first one's beliefs and without any."""
-    trainer = Trainer(corpora, embedder, TINY.model_copy(update={"rounds": 2}))
-    content, threshold = trainer.content()
-    found = [graphs for *_, graphs in trainer.graphs(Channels(trainer.relations(), content), threshold)]
-    assert [len(graphs) for graphs in found] == [1, 1] * 8 + [1, 2] * 8
-    assert any(not np.array_equal(a.sources, b.sources) for a, *rest in found for b in rest)
+def test_it_is_calibrated_with_carried_beliefs_and_without_any(corpora, embedder):
+    """One round an episode has nothing to carry, so there is nothing to judge without it."""
+    config = TINY.model_copy(update={"baselines": False})
+    once = Trainer(corpora, embedder, config).run().figures
+    twice = Trainer(corpora, embedder, config.model_copy(update={"rounds": 2})).run().figures
+    assert set(once) == {f"validation_{name}" for name in ("tpr", "tnr", "ece")}
+    assert set(twice) == set(once) | {f"validation_single_{name}" for name in ("tpr", "tnr", "ece")}
+    assert all(0 <= value <= 1 for value in twice.values())
 
 
 def test_other_settings_do_not_take_its_steps(trained, corpora, embedder):
