@@ -13,7 +13,7 @@ help: ## list the targets
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; }
-	@echo "Setting up $(VENV): about two minutes"
+	@echo "Setting up $(VENV): three to four minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -c constraints.txt setuptools wheel
 	$(PIP) -c constraints.txt --no-build-isolation -e ".[all,dev]"

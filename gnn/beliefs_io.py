@@ -50,7 +50,7 @@ def from_bytes(data: bytes) -> SourceBeliefs:
 
 
 def about(beliefs: SourceBeliefs, sources: tuple[str, ...], source_filter: SourceFilter) -> SourceBeliefs:
-    """`beliefs` carried over to `sources`: known sources keep their odds, new ones start at the prior.
+    """`beliefs` carried over to `sources`: known sources keep their odds, new ones start at `prior_liar`.
 
     What was known jointly is kept only while the set stays the same; a changed set keeps the marginals.
     """
@@ -59,13 +59,10 @@ def about(beliefs: SourceBeliefs, sources: tuple[str, ...], source_filter: Sourc
     fresh = source_filter.start(sources)
     known = dict(zip(beliefs.sources, beliefs.honest, strict=True))
     prior = source_filter.config.prior_liar
-    odds = np.zeros(len(sources))
-    for j, name in enumerate(sources):
-        if name in known:
-            honest = float(np.clip(known[name], 1e-6, 1 - 1e-6))
-            odds[j] = np.log((1 - honest) / honest) - np.log(prior / (1 - prior))
+    honest = np.clip([known.get(name, 1 - prior) for name in sources], 1e-6, 1 - 1e-6)
+    odds = np.log((1 - honest) / honest)
     columns = np.log(np.maximum(beliefs.mass.sum(axis=0), 1e-12))
-    log_mass = fresh.log_mass + (fresh.labelings @ odds)[:, None] + columns
+    log_mass = (fresh.labelings @ odds)[:, None] + columns
     seen = dict(zip(beliefs.sources, beliefs.levels, strict=True))
     levels = np.array([seen.get(name, np.zeros(3)) for name in sources]).reshape(len(sources), 3)
     return SourceBeliefs(sources, fresh.labelings, log_mass - log_mass.max(), beliefs.rounds, levels)

@@ -78,7 +78,7 @@ def train_command(
         },
     )
     opened = open_embedder(embedder, cache_dir)
-    corpora = [training_corpus(name, settings.documents, settings.seed) for name in dataset]
+    corpora = [training_corpus(name, settings.documents, settings.seed, settings.words) for name in dataset]
     out.mkdir(parents=True, exist_ok=True)
     trainer = Trainer(corpora, opened, settings, out, report)
     trained = trainer.run()

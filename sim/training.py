@@ -62,21 +62,23 @@ _FIRST = "r000000"  # request id that opens an episode
 class TrainingConfig(StrictModel):
     """Sizes of a training run.
 
-    `documents`: used of each data set, those that answer its questions first; `pair_questions`: small
-    rounds per data set for the relation scorer; `world_rounds`: rounds of each of `worlds` synthetic worlds
-    for it, where the synthetic world is among the data; `episodes` per data set, of `rounds` rounds each, for
-    the other parts; `clean_cost`: share of clean documents that the content threshold rejects;
-    `baselines`: whether the paper's network and the row models are trained too.
+    `documents`: used of each data set, those that answer its questions first, each up to the sentence that
+    reaches `words` words; `pair_questions`: small rounds per data set for the relation scorer;
+    `world_rounds`: rounds of each of `worlds` synthetic worlds for it, where the synthetic world is among
+    the data; `episodes` per data set, of `rounds` rounds each, for the other parts; `clean_cost`: share of
+    clean documents that the content threshold rejects; `baselines`: whether the paper's network and the
+    row models are trained too.
     """
 
     seed: int = 0
-    documents: int = Field(default=800, ge=50)
-    pair_questions: int = Field(default=60, ge=4)
+    documents: int = Field(default=600, ge=50)
+    words: int = Field(default=100, ge=20)
+    pair_questions: int = Field(default=30, ge=4)
     world_rounds: int = Field(default=60, ge=1)
     worlds: int = Field(default=4, ge=1)
     episodes: int = Field(default=16, ge=8)
     validation_episodes: int = Field(default=8, ge=8)
-    rounds: int = Field(default=8, ge=1)
+    rounds: int = Field(default=5, ge=1)
     clean_cost: float = Field(default=0.005, gt=0.0, lt=0.5)
     hidden: int = Field(default=48, ge=8)
     heads: int = Field(default=4, ge=1)

@@ -1,4 +1,4 @@
-"""Cuts a data set to a size that can be embedded in minutes, near misses kept."""
+"""Cuts a data set and its documents to a size that can be embedded in minutes, near misses kept."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 
+from core.records import Document
 from core.seeding import generator
+from core.text import sentences
 from sim.corpora import load_corpus
 from sim.corpora.records import Corpus, Question, select_questions
 
 
-def training_corpus(dataset: str, n_documents: int, seed: int) -> Corpus:
-    """The data set cut to `n_documents`, which bounds the time that embedding takes.
+def training_corpus(dataset: str, n_documents: int, seed: int, words: int | None = None) -> Corpus:
+    """The data set cut to `n_documents` of at most about `words` words, which bounds the time of embedding.
 
     Kept are, question by question in the order of `select_questions`, its relevant documents and those
     nearest to it by TF-IDF, so that the cut corpus holds the near misses of the whole one; then others
     at random. Questions whose relevant documents were all cut go too.
     """
     corpus = load_corpus(dataset, n_documents=n_documents if dataset == "synthetic" else None, seed=seed)
+    if words is not None:
+        corpus = replace(corpus, documents=[_shortened(document, words) for document in corpus.documents])
     if len(corpus.documents) <= n_documents:
         return corpus
     rng = generator(seed, "training corpus", corpus.name)
@@ -51,6 +55,20 @@ def training_corpus(dataset: str, n_documents: int, seed: int) -> Corpus:
         ],
         groups=None if corpus.groups is None else [corpus.groups[i] for i in kept],
     )
+
+
+def _shortened(document: Document, words: int) -> Document:
+    """The document up to the sentence that reaches `words` words."""
+    if len(document.text.split()) <= words:
+        return document
+    kept: list[str] = []
+    count = 0
+    for sentence in sentences(document.text):
+        kept.append(sentence)
+        count += len(sentence.split())
+        if count >= words:
+            break
+    return replace(document, text=" ".join(kept))
 
 
 def _nearest(corpus: Corpus, questions: Sequence[Question], k: int = 10) -> Iterator[list[int]]:

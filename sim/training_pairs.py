@@ -89,9 +89,11 @@ def labelled_pairs(
     view = view_of(corpus)
     nearest = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")
     groups = _groups(corpus)
+    rounds: list[tuple[list[_Version], list[str]]] = []
     for k, row in enumerate(nearest):
         rng = generator(seed, "pairs", corpus.name, k)
         versions: list[_Version] = []
+        whole: list[str] = []  # texts of the versions
         for i in _spread(row, groups, _DOCUMENTS, rng):
             others = groups.get(int(i), [int(i)])
             for v in range(_VERSIONS):
@@ -100,6 +102,7 @@ def labelled_pairs(
                 made = _version(corpus.documents[source], int(i), source != int(i), altered, view, rng)
                 if made is not None:
                     versions.append(made)
+                    whole.append(_whole(made, texts[source]))
         told = {version[0].document for version in versions}
         known = {j for i in told for j in groups.get(i, [i])}
         near = [int(i) for i in row[:12] if int(i) not in known][:_NEAR_MISSES]
@@ -107,8 +110,23 @@ def labelled_pairs(
             sentences = document_sentences(texts[i])[:_MOST_SENTENCES]
             if sentences:
                 versions.append([_Told(s, i, k, s) for k, s in enumerate(sentences)])
+                whole.append(texts[i])
         if len(versions) > 1:
-            yield _pairs(versions, embedder)
+            rounds.append((versions, whole))
+    # once, so that batches are full; each round finds its vectors in the cache
+    embedder.embed([text for versions, whole in rounds for text in (*_sentences(versions), *whole)])
+    for versions, whole in rounds:
+        yield _pairs(versions, whole, embedder)
+
+
+def _sentences(versions: list[_Version]) -> list[str]:
+    return [one.text for version in versions for one in version]
+
+
+def _whole(version: _Version, original: str) -> str:
+    """The text of a version: the original where nothing was changed, whose vector is known by then."""
+    told = [one.text for one in version]
+    return original if told == document_sentences(original)[:_MOST_SENTENCES] else " ".join(told)
 
 
 def _groups(corpus: Corpus) -> dict[int, list[int]]:
@@ -177,12 +195,12 @@ def facts_in(sentence: str, values: Sequence[tuple[str, ...]]) -> frozenset[int]
     )
 
 
-def _pairs(versions: list[_Version], embedder: Embedder) -> LabelledPairs:
+def _pairs(versions: list[_Version], whole: list[str], embedder: Embedder) -> LabelledPairs:
     told = [one for version in versions for one in version]
-    vectors = embedder.embed([one.text for one in told])
+    vectors = embedder.embed(_sentences(versions))
+    documents = embedder.embed(whole)
     own = [[one.text for one in version] for version in versions]
-    whole = embedder.embed([" ".join(sentences) for sentences in own])
-    found = pair_sentences(own, vectors, whole @ whole.T, ~np.eye(len(versions), dtype=bool))
+    found = pair_sentences(own, vectors, documents @ documents.T, ~np.eye(len(versions), dtype=bool))
     cosine, mutual = found.context[:, 0].tolist(), found.context[:, 1].tolist()
     labels = np.array(
         [

@@ -21,6 +21,7 @@ from sim.world_pairs import world_pairs
 
 _WORLD_SHARE = 0.4  # weight of the rounds of synthetic worlds among all pairs
 _WORLDS = -1  # their part of the data; the data sets are parts 0, 1, ...
+_WORLD_DOCUMENTS = 300  # of a world besides the one among the data: most documents of a round share facts
 _HELD = 10  # every so many world rounds one is held out
 _SPLITS: tuple[tuple[Split, float], ...] = (("train", 1.0), ("validation", 0.25))
 
@@ -87,7 +88,7 @@ def _all_pairs(
         report(f"{count} sentence pairs of {name}")
         if prepared.corpus.world is None:
             continue
-        size = len(prepared.corpus.documents)
+        size = min(_WORLD_DOCUMENTS, len(prepared.corpus.documents))
         for k in range(worlds):
             world = (
                 prepared if k == 0 else prepare(build_world(size, derive_seed(seed, "world", k)), embedder)

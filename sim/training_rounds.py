@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -19,13 +20,14 @@ from aggregator.fusion import fuse
 from core.embedding.base import Embedder
 from core.records import Query
 from core.seeding import derive_seed, generator
-from gnn.round import VerificationRound, prepare_round
+from gnn.round import VerificationRound, document_sentences, prepare_round
 from sim.attacks.base import AttackOptions
 from sim.corpora.records import Question, select_questions
 from sim.rounds import PreparedCorpus, RoundFactory, SimulatedRound
 
 Split = Literal["train", "validation", "test"]
 BENIGN, MALICIOUS, UNLABELLED = 1, 0, -1
+_AHEAD = 16  # rounds whose texts are embedded together
 _CYCLE = (
     "none", "poisonedrag", "ata", "saa", "poisonedrag", "saa", "ata", "poisonedrag",
     "none", "poisonedrag", "ata", "saa", "poisonedrag", "none", "ata", "poisonedrag",
@@ -139,8 +141,18 @@ def episode_rounds(
         behavior=episode.behavior,
         seed=episode.seed,
     )
-    for simulated in factory.rounds(chosen, warmup=episode.warmup):
-        yield labelled_round(simulated, embedder, sources=factory.sources, attack=episode.attack)
+    rounds = factory.rounds(chosen, warmup=episode.warmup)
+    while some := list(islice(rounds, _AHEAD)):
+        _embed_ahead(some, embedder)
+        for simulated in some:
+            yield labelled_round(simulated, embedder, sources=factory.sources, attack=episode.attack)
+
+
+def _embed_ahead(rounds: Sequence[SimulatedRound], embedder: Embedder) -> None:
+    """Fill the embedder's cache with all texts and sentences of `rounds`: one large call has full batches."""
+    replies = [reply for simulated in rounds for reply in simulated.replies]
+    texts = dict.fromkeys(document.text for reply in replies for document in reply.documents)
+    embedder.embed([*texts, *(sentence for text in texts for sentence in document_sentences(text))])
 
 
 def labelled_round(

@@ -28,11 +28,10 @@ class LargeSourceFilter(SourceFilter):
     """
 
     def start(self, sources: tuple[str, ...]) -> SourceBeliefs:
-        """Prior beliefs: the all-honest labeling and every single liar carry the prior's odds."""
+        """Prior beliefs over the all-honest labeling and every single liar."""
         m = len(sources)
         labelings = np.concatenate([np.zeros((1, m), bool), np.eye(m, dtype=bool)])
-        odds = np.log(self.config.prior_liar / (1 - self.config.prior_liar))
-        mass = np.where(labelings.any(axis=1), odds, 0.0)[:, None] + self.way_prior()
+        mass = self.labeling_prior(labelings)[:, None] + self.way_prior()
         return SourceBeliefs(sources, labelings, mass, 0, np.zeros((m, 3)))
 
     def update(self, beliefs: SourceBeliefs, evidence: RoundEvidence) -> SourceBeliefs:
@@ -41,7 +40,7 @@ class LargeSourceFilter(SourceFilter):
         odds = self._carried(beliefs)
 
         def score(labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
-            prior = self._prior(beliefs, labelings, odds)
+            prior = self._prior(beliefs, labelings)
             return self.log_likelihood(labelings, evidence, beliefs.levels) + prior
 
         limit = self.breakdown(m)
@@ -71,16 +70,14 @@ class LargeSourceFilter(SourceFilter):
         log_mass = np.log(np.maximum(mass / mass.sum(), 1e-300))
         return SourceBeliefs(beliefs.sources, after, log_mass, beliefs.rounds, levels)
 
-    def _prior(
-        self, beliefs: SourceBeliefs, labelings: NDArray[np.bool_], odds: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _prior(self, beliefs: SourceBeliefs, labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
         """(k, c) log prior of any `labelings`: the carried ones, and what lies a few flips away.
 
         Before the first round it is the prior of the exact filter.
         """
         if beliefs.rounds == 0:
             columns = beliefs.mass.sum(axis=0)
-            return (labelings @ odds)[:, None] + np.log(np.maximum(columns, 1e-12))
+            return self.labeling_prior(labelings)[:, None] + np.log(np.maximum(columns, 1e-12))
         rare = np.full(labelings.shape[1], _RARE)
         near = _transition(beliefs.labelings, labelings, rare, rare)
         return np.log(np.maximum(near.T @ beliefs.mass, 1e-300))

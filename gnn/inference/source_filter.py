@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from math import comb, log
 from typing import NamedTuple
 
 import numpy as np
@@ -24,19 +25,22 @@ EXACT_LIMIT = 12
 class FilterConfig:
     """Constants of the filter; probabilities in (0,1).
 
-    `prior_liar` per source. `honest_noise`, `noise_prior`: candidate shares of relations between two
-    honest sources that look like conflicts (few where sources hold the same facts, most of the few there
-    are where they do not), and their prior. `lie_rates`: candidate shares of altered documents at a liar.
-    `becomes_liar`, `becomes_honest`: change of a source per fully informative round. `full_evidence`:
-    pair weight that makes a round fully informative. `spread`: mass spread over the ways of lying each
-    round. `misled_share`: rounds in which relations say nothing. `suspicion`: what content flags say.
+    `all_honest`: prior that no source lies; every other number of liars is as likely as the next.
+    `prior_liar`: of a source that joins later. `honest_noise`, `noise_prior`: candidate shares of
+    relations between two honest sources that look like conflicts (few where sources hold the same facts,
+    most of the few there are where they do not), and their prior. `lie_rates`: candidate shares of
+    altered documents at a liar. `becomes_liar`, `becomes_honest`: change of a source per fully
+    informative round. `full_evidence`: pair weight that makes a round fully informative. `spread`: mass
+    spread over the ways of lying each round. `misled_share`: rounds in which relations say nothing.
+    `suspicion`: what content flags say.
     """
 
+    all_honest: float = 0.5
     prior_liar: float = 0.25
     honest_noise: tuple[float, ...] = (0.08, 0.25, 0.55)
     noise_prior: tuple[float, ...] = (0.6, 0.25, 0.15)
     lie_rates: tuple[float, ...] = (0.35, 0.6, 0.9)
-    becomes_liar: float = 0.02
+    becomes_liar: float = 0.003
     becomes_honest: float = 0.005
     full_evidence: float = 4.0
     spread: float = 0.05
@@ -125,12 +129,19 @@ class SourceFilter:
 
     def start(self, sources: tuple[str, ...]) -> SourceBeliefs:
         """Prior beliefs about `sources`."""
-        c = self.config
         labelings = enumerate_labelings(len(sources))
-        liars = labelings.sum(axis=1)
-        prior = liars * np.log(c.prior_liar) + (len(sources) - liars) * np.log(1 - c.prior_liar)
-        log_mass = prior[:, None] + self.way_prior()
+        log_mass = self.labeling_prior(labelings)[:, None] + self.way_prior()
         return SourceBeliefs(sources, labelings, log_mass, 0, np.zeros((len(sources), 3)))
+
+    def labeling_prior(self, labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """(k,) log prior of `labelings` (k, m), by how many lie.
+
+        Independent sources would hardly ever all be honest: with ten and a quarter of liars 6 % of the time.
+        """
+        m, liars = labelings.shape[1], labelings.sum(axis=1)
+        most = self.breakdown(m)
+        some = np.log1p(-self.config.all_honest) - np.log(max(1, most)) - _log_choose(m)[liars]
+        return np.where(liars > 0, some, np.log(self.config.all_honest))
 
     def way_prior(self) -> NDArray[np.float64]:
         """(c,) log prior of each way of lying."""
@@ -201,6 +212,12 @@ class SourceFilter:
             table.append([min(rate, 0.97) for rate in (way.noise, clash, liars)])
         distinct, column = np.unique(np.array(table).round(9), return_inverse=True)
         return distinct, column.reshape(-1, 3).T
+
+
+@lru_cache(maxsize=64)
+def _log_choose(m: int) -> NDArray[np.float64]:
+    """(m+1,) logarithms of how many sets of each size m sources have."""
+    return np.array([log(comb(m, k)) for k in range(m + 1)])
 
 
 def _change(turn: NDArray[np.float64], back: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -42,6 +42,22 @@ def test_a_vector_hardly_depends_on_its_batch(embedder: MiniLMEmbedder) -> None:
     assert ((together[: len(TEXTS)] * alone).sum(1) > 0.999).all()
 
 
+def test_vectors_are_the_same_on_any_number_of_cores(embedder: MiniLMEmbedder) -> None:
+    import torch
+
+    texts = [f"{TEXTS[1]} {'Part of it. ' * (i % 7)}{i}" for i in range(60)]
+    before = torch.get_num_threads()
+    found = {}
+    try:
+        for cores in (1, 2, 3):
+            torch.set_num_threads(cores)
+            found[cores] = embedder.embed(texts).tobytes()
+            assert torch.get_num_threads() == cores
+    finally:
+        torch.set_num_threads(before)
+    assert len(set(found.values())) == 1
+
+
 def test_meaning_beats_noise(embedder: MiniLMEmbedder) -> None:
     question, harbour, bees = embedder.embed(TEXTS[:3])
     assert question @ harbour > 0.4 > 0.3 > question @ bees

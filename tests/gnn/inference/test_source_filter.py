@@ -83,7 +83,8 @@ def prior(m: int) -> State:
     c = CONFIG
     state = {}
     for z in allowed(m):
-        p = math.prod(c.prior_liar if lies else 1 - c.prior_liar for lies in z)
+        liars, most = sum(z), (m - 1) // 2
+        p = c.all_honest if not liars else (1 - c.all_honest) / most / math.comb(m, liars)
         for w, (_, _, noise) in enumerate(WAYS):
             state[z, w] = p * c.noise_prior[c.honest_noise.index(noise)]
     return normalised(state)
