@@ -16,7 +16,7 @@ from core.embedding.base import Vectors, unit_rows
 from core.errors import EmbeddingError, MissingPackageError
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_BATCH = 8  # larger ones leave the caches: 25 % slower in float32
+_BATCH = 8  # larger ones leave the processor's caches and are slower in float32
 
 
 def weights_dir() -> Path:
@@ -87,7 +87,7 @@ class MiniLMEmbedder:
     def _pooled(self, batches: Sequence[Sequence[list[int]]]) -> Iterator[Vectors]:
         """Mean token vectors of each batch; the same, bit by bit, however many threads work.
 
-        Many batches are shared between threads of one core each, a fifth quicker than all cores on one.
+        Many batches are shared between threads of one core each, quicker than all cores on one batch.
         """
         import torch
 
