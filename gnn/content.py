@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from operator import and_
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,14 +53,20 @@ def content_features(
     lengths = np.array([max(1, len(text)) for text in texts], dtype=np.float64)
     answered = max(1, int(holders.any(axis=0).sum()))
     out[:, 4] = q_cosine
-    out[:, 5] = q_cosine - np.median(q_cosine)
+    out[:, 5] = q_cosine - _median(q_cosine)
     out[:, 6] = best_cosine
-    out[:, 7] = best_cosine - np.median(best_cosine)
+    out[:, 7] = best_cosine - _median(best_cosine)
     out[:, 8] = best_cosine - q_cosine
     out[:, 19] = holders.sum(axis=1) / answered
     out[:, 20] = _holder_overlap(holders)
-    out[:, 21] = np.clip(np.log(lengths / np.median(lengths)), -3, 3)
+    out[:, 21] = np.clip(np.log(lengths / _median(lengths)), -3, 3)
     return out
+
+
+def _median(values: NDArray[Any]) -> float:
+    """The median of (n,) numbers, n > 0; numpy's own takes four times as long on so few."""
+    ordered = np.sort(values)
+    return float(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 def _question(
@@ -129,7 +136,9 @@ def _sentences(
         return best_cosine, best
     rows = told[several]
     size, top = size[several], top[several]
-    total = np.add.reduceat(vectors, starts, axis=0)[several]
+    total = np.stack(
+        [vectors[i : i + k].sum(axis=0) for i, k in zip(starts[several].tolist(), size.tolist(), strict=True)]
+    )
     with_best = np.einsum("ij,ij->i", chosen[several], total) - 1.0  # vectors have length 1
     pairs = (np.einsum("ij,ij->i", total, total) - size) / 2 - with_best
     rest = with_best / (size - 1)

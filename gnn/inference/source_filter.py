@@ -25,8 +25,8 @@ EXACT_LIMIT = 12
 class FilterConfig:
     """Constants of the filter; probabilities in (0,1).
 
-    `all_honest`: prior that no source lies; every other number of liars is as likely as the next.
-    `prior_liar`: of a source that joins later. `honest_noise`, `noise_prior`: candidate shares of
+    `prior_liar`: of a source by itself; of how many lie, see `SourceFilter.labeling_prior`.
+    `honest_noise`, `noise_prior`: candidate shares of
     relations between two honest sources that look like conflicts (few where sources hold the same facts,
     most of the few there are where they do not), and their prior. `lie_rates`: candidate shares of
     altered documents at a liar. `becomes_liar`, `becomes_honest`: change of a source per fully
@@ -35,7 +35,6 @@ class FilterConfig:
     `suspicion`: what content flags say.
     """
 
-    all_honest: float = 0.5
     prior_liar: float = 0.25
     honest_noise: tuple[float, ...] = (0.08, 0.25, 0.55)
     noise_prior: tuple[float, ...] = (0.6, 0.25, 0.15)
@@ -82,8 +81,7 @@ class SourceBeliefs:
 
     def expected(self, config: FilterConfig) -> Way:
         """Posterior mean of the way of lying; `colluding` is then a probability."""
-        table = np.array(ways(config), dtype=np.float64)
-        rate, colluding, noise = self.mass.sum(axis=0) @ table
+        rate, colluding, noise = self.mass.sum(axis=0) @ _way_table(config)
         return Way(float(rate), float(colluding), float(noise))
 
 
@@ -104,6 +102,12 @@ def ways(config: FilterConfig) -> tuple[Way, ...]:
         for colluding in (0.0, 1.0)
         for rate in config.lie_rates
     )
+
+
+@lru_cache(maxsize=64)
+def _way_table(config: FilterConfig) -> NDArray[np.float64]:
+    """(c, 3) `ways` as numbers."""
+    return np.array(ways(config), dtype=np.float64)
 
 
 @lru_cache(maxsize=64)
@@ -136,12 +140,10 @@ class SourceFilter:
     def labeling_prior(self, labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
         """(k,) log prior of `labelings` (k, m), by how many lie.
 
-        Independent sources would hardly ever all be honest: with ten and a quarter of liars 6 % of the time.
+        Half of it takes sources to lie independently, which leaves ten of them hardly any chance that none
+        does; the other half takes every number of liars up to the bound, none included, to be as likely.
         """
-        m, liars = labelings.shape[1], labelings.sum(axis=1)
-        most = self.breakdown(m)
-        some = np.log1p(-self.config.all_honest) - np.log(max(1, most)) - _log_choose(m)[liars]
-        return np.where(liars > 0, some, np.log(self.config.all_honest))
+        return _by_liars(labelings.shape[1], self.config.prior_liar)[labelings.sum(axis=1)]
 
     def way_prior(self) -> NDArray[np.float64]:
         """(c,) log prior of each way of lying."""
@@ -183,18 +185,17 @@ class SourceFilter:
         `levels` (m, 3) counts the content levels that the sources showed so far.
         """
         c = self.config
-        liar = labelings.astype(np.float64)
         flags = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
         distinct, column = self._rates
         between = evidence.between(distinct)
-        a, b = np.triu_indices(liar.shape[1], 1)
-        # at each rate: all pairs of sources, those with a liar (twice where both lie), those of two liars
-        everyone = between.sum(axis=(1, 2)) / 2
-        touched = liar @ between.sum(axis=2).T
-        both_lie = (liar[:, a] * liar[:, b]) @ between[:, a, b].T
+        a, b = _source_pairs(labelings.shape[1])
+        # pairs of sources with no liar, with one and with two are each at another rate: linear in who lies
+        # and in who lies together
+        everyone, touched, pairs = between.sum(axis=(1, 2)) / 2, between.sum(axis=2), between[:, a, b]
         honest, mixed, lying = column
-        out = (everyone - touched + both_lie)[:, honest]
-        out += (touched - 2 * both_lie)[:, mixed] + both_lie[:, lying]
+        single = touched[mixed] - touched[honest]
+        both = pairs[honest] - 2 * pairs[mixed] + pairs[lying]
+        out = _who_lies(labelings) @ np.concatenate([single, both], axis=1).T + everyone[honest]
         # a round in which relations mislead accuses nobody: it bounds what one round can do
         misled = np.log(c.misled_share) + evidence.between(np.array([0.5])).sum() / 2
         return np.logaddexp(np.log1p(-c.misled_share) + out, misled) + flags[:, None]
@@ -215,9 +216,40 @@ class SourceFilter:
 
 
 @lru_cache(maxsize=64)
-def _log_choose(m: int) -> NDArray[np.float64]:
-    """(m+1,) logarithms of how many sets of each size m sources have."""
-    return np.array([log(comb(m, k)) for k in range(m + 1)])
+def _source_pairs(m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All pairs of m sources, the lower index first."""
+    return np.triu_indices(m, 1)
+
+
+def _who_lies(labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(k, m + m(m-1)/2) which sources lie in each labeling (k, m), and which pairs of them do."""
+    m = labelings.shape[1]
+    return (
+        _in_all_labelings(m)
+        if m <= EXACT_LIMIT and labelings is enumerate_labelings(m)
+        else _joint(labelings)
+    )
+
+
+@lru_cache(maxsize=4)
+def _in_all_labelings(m: int) -> NDArray[np.float64]:
+    """`_who_lies` of `enumerate_labelings(m)`."""
+    return _joint(enumerate_labelings(m))
+
+
+def _joint(labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
+    a, b = _source_pairs(labelings.shape[1])
+    return np.concatenate([labelings, labelings[:, a] & labelings[:, b]], axis=1).astype(np.float64)
+
+
+@lru_cache(maxsize=64)
+def _by_liars(m: int, prior_liar: float) -> NDArray[np.float64]:
+    """(b+1,) log prior of one labeling of m sources with 0 to b = floor((m-1)/2) liars."""
+    liars = np.arange(SourceFilter.breakdown(m) + 1)
+    choices = np.array([log(comb(m, k)) for k in liars])
+    independent = np.exp(choices + liars * log(prior_liar) + (m - liars) * log(1 - prior_liar))
+    counts = 0.5 * independent / independent.sum() + 0.5 / len(liars)
+    return np.asarray(np.log(counts) - choices)
 
 
 def _change(turn: NDArray[np.float64], back: NDArray[np.float64]) -> NDArray[np.float64]:

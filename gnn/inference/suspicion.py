@@ -71,10 +71,10 @@ def level_log_likelihood(
     ordinary = np.log(honest_rates(counts, config))[seen]
     # a liar in a hard round is at least as suspect as an honest source there
     hard = np.log(np.array(config.hard))[seen]
-    each = liar @ as_liar
-    in_ordinary = each + (1.0 - liar) @ ordinary
-    in_hard = liar @ np.maximum(as_liar, hard) + (1.0 - liar) @ hard
-    return np.logaddexp(np.log1p(-config.hard_share) + in_ordinary, np.log(config.hard_share) + in_hard)
+    each = np.stack([as_liar - ordinary, np.maximum(as_liar, hard) - hard], axis=1)
+    mixed = np.log([1.0 - config.hard_share, config.hard_share])
+    mixed += (ordinary.sum(), hard.sum())
+    return np.asarray(np.logaddexp.reduce(liar @ each + mixed, axis=1))
 
 
 def learn(

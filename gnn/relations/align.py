@@ -22,6 +22,7 @@ class Alignment:
     mutual: NDArray[np.bool_]
 
 
+_BLOCKS = 3  # of rows, in one matrix product each
 _DENSE = 1500  # sentences up to which one matrix product is the quickest
 _Candidates = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]
 _NONE: _Candidates = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
@@ -57,12 +58,20 @@ def align(
 def _densely(
     vectors: NDArray[np.float32], document_of: NDArray[np.int64], limit: NDArray[np.float32]
 ) -> _Candidates:
-    """All sentences against all: the fewest calls, quadratic in the sentences."""
-    similarity = vectors @ vectors.T
-    # columns first: rows are then copied whole
-    found = np.flatnonzero(similarity >= limit.take(document_of, axis=1).take(document_of, axis=0))
-    rows, columns = np.divmod(found, max(1, len(document_of)))
-    return rows, columns, similarity.ravel()[found]
+    """Sentences against all later ones, in few calls, quadratic in the sentences."""
+    count = len(document_of)
+    found: list[_Candidates] = [_NONE]
+    step = max(1, -(-count // _BLOCKS))
+    for start in range(0, count, step):  # limits stand above the diagonal: earlier sentences need no look
+        own, later = slice(start, start + step), slice(start, count)
+        similarity = vectors[own] @ vectors[later].T
+        # columns first: rows are then copied whole
+        floors = limit.take(document_of[later], axis=1).take(document_of[own], axis=0)
+        above = np.flatnonzero(similarity >= floors)
+        a, b = np.divmod(above, count - start)
+        found.append((start + a, start + b, similarity.ravel()[above]))
+    rows, columns, cosine = (np.concatenate(part) for part in zip(*found, strict=True))
+    return rows, columns, cosine
 
 
 def _by_document(

@@ -20,6 +20,7 @@ from gnn.relations.facts import TOKEN, stem
 FEATURES = ("subject_shared", "subject_mentioned", "subject_known")
 _REMEMBERED = 10_000
 _MOST_NAMES = 64  # no passage of five real collections has half as many: bounds what a made-up one costs
+_DENSE = 50_000  # documents times names up to which a product of matrices is the quickest
 _AT_ONCE = 1_000_000  # names in common that are counted in one go
 
 
@@ -82,9 +83,10 @@ def subject_features(
     mentioned = _entries([known & subject.words for subject in subjects], place)
     size = np.bincount(about[0], minlength=len(subjects))
     least = np.maximum(size, 1).astype(np.float32)
-    named = _Common(about, mentioned, len(subjects))
+    common = _Multiplied if len(subjects) * len(place) <= _DENSE else _Common
+    named = common(about, mentioned, len(subjects))
     out = np.empty((len(i), len(FEATURES)), dtype=np.float32)
-    out[:, 0] = _Common(about, about, len(subjects)).of(i, j) / np.maximum(least[i], least[j])
+    out[:, 0] = common(about, about, len(subjects)).of(i, j) / np.maximum(least[i], least[j])
     out[:, 1] = (named.of(i, j) / least[i] + named.of(j, i) / least[j]) / 2
     out[:, 2] = (size[i] > 0) & (size[j] > 0)
     return out
@@ -99,11 +101,23 @@ def _entries(rows: Sequence[Set[str]], place: Mapping[str, int]) -> _Entries:
     return np.repeat(np.arange(len(rows)), [len(row) for row in rows]), numbers
 
 
-class _Common:
-    """How many of the names that `one` gives a document does `other` give another one.
+class _Multiplied:
+    """How many of the names that `one` gives a document does `other` give another one, by a product."""
 
-    A join over names: few of n documents share one, so this is far less than a product of matrices.
-    """
+    def __init__(self, one: _Entries, other: _Entries, n: int) -> None:
+        names = 1 + max(int(part[1].max(initial=-1)) for part in (one, other))
+        tables = np.zeros((2, n, names), dtype=np.float32)
+        tables[0][one] = 1.0
+        tables[1][other] = 1.0
+        self._counts = tables[0] @ tables[1].T
+
+    def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(p,) counts of the pairs `i[k]`, `j[k]`."""
+        return self._counts[i, j]
+
+
+class _Common:
+    """The same by a join over names: of many documents few share one, so a product would do far more."""
 
     def __init__(self, one: _Entries, other: _Entries, n: int) -> None:
         holders = other[0][np.argsort(other[1], kind="stable")]

@@ -59,7 +59,7 @@ def test_it_keeps_the_contract(checkpoint: str) -> None:
 def test_liars_are_dropped_and_the_reputation_learns_it(checkpoint: str) -> None:
     reputation = Reputation()
     made = stage(checkpoint, reputation)
-    for _ in range(12):
+    for _ in range(8):
         result = made.run(given(dispute_round()))
     assert [v.action for v in result.verdicts] == [Action.KEEP] * 3 + [Action.DROP] * 2
     assert {v.reason for v in result.verdicts if v.action is Action.DROP} == {"not_credible"}

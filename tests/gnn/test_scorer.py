@@ -30,7 +30,7 @@ def test_the_package_offers_it() -> None:
 def test_liars_lose_over_rounds() -> None:
     scorer = CredibilityScorer(make_checkpoint())
     state = None
-    for _ in range(12):
+    for _ in range(8):
         scored = scorer.score(dispute_round(), state)
         state = scored.state
     assert scored.kept.tolist() == [True, True, True, False, False]

@@ -84,7 +84,9 @@ def prior(m: int) -> State:
     state = {}
     for z in allowed(m):
         liars, most = sum(z), (m - 1) // 2
-        p = c.all_honest if not liars else (1 - c.all_honest) / most / math.comb(m, liars)
+        alone = [c.prior_liar**k * (1 - c.prior_liar) ** (m - k) for k in range(most + 1)]
+        some = sum(math.comb(m, k) * p for k, p in enumerate(alone))
+        p = (alone[liars] / some + 1 / (most + 1) / math.comb(m, liars)) / 2
         for w, (_, _, noise) in enumerate(WAYS):
             state[z, w] = p * c.noise_prior[c.honest_noise.index(noise)]
     return normalised(state)
