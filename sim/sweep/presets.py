@@ -33,9 +33,9 @@ def _capped(names: tuple[str, ...], queries: int | None, seeds: int | None) -> l
 
 
 DEFENSES: tuple[Any, ...] = (
-    *_capped(CHEAP, None, 1),
+    *_capped(CHEAP, None, None),
     *_capped(COSTLY, 10, None),
-    *_capped(ASKING, 10, 1),
+    *_capped(ASKING, 10, None),
 )
 PRESETS: dict[str, dict[str, Any]] = {
     # Every defense alone under every attack; the questions are those with a prepared poison in nq.
