@@ -25,14 +25,13 @@ EXACT_LIMIT = 12
 class FilterConfig:
     """Constants of the filter; probabilities in (0,1).
 
-    `prior_liar`: of a source by itself; of how many lie, see `SourceFilter.labeling_prior`.
-    `honest_noise`, `noise_prior`: candidate shares of
-    relations between two honest sources that look like conflicts (few where sources hold the same facts,
-    most of the few there are where they do not), and their prior. `lie_rates`: candidate shares of
-    altered documents at a liar. `becomes_liar`, `becomes_honest`: change of a source per fully
-    informative round. `full_evidence`: pair weight that makes a round fully informative. `spread`: mass
-    spread over the ways of lying each round. `misled_share`: rounds in which relations say nothing.
-    `suspicion`: what content flags say.
+    `prior_liar`: of a source by itself; of how many lie, see `SourceFilter.labeling_prior`. `honest_noise`,
+    `noise_prior`: candidate shares of relations between two honest sources that look like conflicts (few
+    where sources hold the same facts, most of the few there are where they do not), and their prior.
+    `lie_rates`: candidate shares of altered documents at a liar. `becomes_liar`, `becomes_honest`: change of
+    a source per fully informative round. `full_evidence`: pair weight that makes a round fully informative.
+    `spread`: mass spread over the ways of lying each round. `misled_share`: rounds in which relations say
+    nothing. `suspicion`: what content flags say.
     """
 
     prior_liar: float = 0.25
@@ -224,11 +223,9 @@ def _source_pairs(m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _who_lies(labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
     """(k, m + m(m-1)/2) which sources lie in each labeling (k, m), and which pairs of them do."""
     m = labelings.shape[1]
-    return (
-        _in_all_labelings(m)
-        if m <= EXACT_LIMIT and labelings is enumerate_labelings(m)
-        else _joint(labelings)
-    )
+    if m <= EXACT_LIMIT and np.array_equal(labelings, enumerate_labelings(m)):  # in every round the same
+        return _in_all_labelings(m)
+    return _joint(labelings)
 
 
 @lru_cache(maxsize=4)

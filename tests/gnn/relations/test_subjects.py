@@ -69,10 +69,12 @@ documents_alike = st.lists(
 )
 
 
-@given(documents_alike)
-def test_the_table_counts_names_as_sets_do(documents):
+@given(documents_alike, st.sampled_from([0, 50_000]))
+def test_the_table_counts_names_as_sets_do(documents, dense):
     subjects = [document_subject(tuple(own)) for own in documents]
-    shared, mentioned, known = table(documents)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_DENSE", dense)  # a join of names, or a product
+        shared, mentioned, known = table(documents)
     for i, a in enumerate(subjects):
         for j, b in enumerate(subjects):
             most = max(1, len(a.names), len(b.names))
@@ -88,6 +90,7 @@ def test_the_table_counts_names_as_sets_do(documents):
 def test_many_names_in_common_are_counted_in_parts_with_the_same_result(documents, at_once):
     wanted = table(documents)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_DENSE", 0)
         patch.setattr(module, "_AT_ONCE", at_once)
         np.testing.assert_array_equal(table(documents), wanted)
 
