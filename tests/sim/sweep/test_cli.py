@@ -30,7 +30,7 @@ def test_a_flag_names_an_entry_of_the_preset():
     assert [(v.name, v.queries) for v in config.attack] == [("hotflip", 10), ("saa", None)]
     assert config.attack[0].settings["attack_option"] == {"iterations": 4}
     assert [(v.name, v.queries, v.seeds) for v in config.defense] == [
-        ("none", None, 1), ("perplexity", 10, 1),
+        ("none", None, None), ("perplexity", 10, None),
     ]  # fmt: skip
 
 
