@@ -7,12 +7,13 @@ import json
 import zipfile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import StoreError
 from gnn.inference.source_filter import SourceBeliefs, SourceFilter
+from gnn.inference.suspicion import LEVELS, NEAR
 
-_VERSION = 4
-_SHARED_LEVELS = 3  # the version before counted content levels of all sources together
+_VERSION = 5
 
 
 def to_bytes(beliefs: SourceBeliefs) -> bytes:
@@ -38,15 +39,26 @@ def from_bytes(data: bytes) -> SourceBeliefs:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             header = json.loads(arrays["header"].tobytes())
-            if header["version"] not in (_VERSION, _SHARED_LEVELS):
+            if header["version"] not in (_VERSION, 4, 3):
                 raise StoreError(f"source beliefs have version {header['version']}, this is {_VERSION}")
             sources = tuple(header["sources"])
-            levels = arrays["levels"]
-            if header["version"] == _SHARED_LEVELS:
+            log_mass, levels = arrays["log_mass"], arrays["levels"]
+            if header["version"] == 3:  # content levels were counted of all sources together
                 levels = np.tile(levels / max(1, len(sources)), (len(sources), 1))
-            return SourceBeliefs(sources, arrays["labelings"], arrays["log_mass"], header["rounds"], levels)
+            if header["version"] < _VERSION:
+                log_mass, levels = _by_present_ways(log_mass), np.insert(levels, NEAR, 0.0, axis=1)
+            return SourceBeliefs(sources, arrays["labelings"], log_mass, header["rounds"], levels)
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise StoreError(f"stored source beliefs are unreadable: {error}") from None
+
+
+def _by_present_ways(log_mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(k, c) log mass by the ways of lying of today, from the three rates of noise of versions 3 and 4.
+
+    What was believed about who lies is kept; how they lie is taken afresh.
+    """
+    row = np.logaddexp.reduce(log_mass, axis=1, keepdims=True)
+    return np.asarray(row + SourceFilter().way_prior())
 
 
 def about(beliefs: SourceBeliefs, sources: tuple[str, ...], source_filter: SourceFilter) -> SourceBeliefs:
@@ -64,5 +76,5 @@ def about(beliefs: SourceBeliefs, sources: tuple[str, ...], source_filter: Sourc
     columns = np.log(np.maximum(beliefs.mass.sum(axis=0), 1e-12))
     log_mass = (fresh.labelings @ odds)[:, None] + columns
     seen = dict(zip(beliefs.sources, beliefs.levels, strict=True))
-    levels = np.array([seen.get(name, np.zeros(3)) for name in sources]).reshape(len(sources), 3)
+    levels = np.array([seen.get(name, np.zeros(LEVELS)) for name in sources]).reshape(len(sources), LEVELS)
     return SourceBeliefs(sources, fresh.labelings, log_mass - log_mass.max(), beliefs.rounds, levels)

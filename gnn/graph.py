@@ -12,7 +12,7 @@ from gnn.signals import Signals, logit
 
 DOCUMENT_FEATURES = (
     *CONTENT_FEATURES, "margin", "logit_verification", "logit_any_honest", "tampering", "agree_degree",
-    "conflict_degree", "holders_suspect", "lie_rate", "collusion", "noise",
+    "conflict_degree", "holders_suspect", "lie_rate", "collusion", "noise", "planting", "acquaintance",
 )  # fmt: skip
 SOURCE_FEATURES = (
     "logit_honest",
@@ -23,7 +23,7 @@ SOURCE_FEATURES = (
     "tampering_mean",
 )
 EDGE_FEATURES = ("agree", "conflict", "cosine", "same_source", "holds", "held_by")
-SCHEMA = "graph/3/" + "+".join((*DOCUMENT_FEATURES, "|", *SOURCE_FEATURES, "|", *EDGE_FEATURES))
+SCHEMA = "graph/4/" + "+".join((*DOCUMENT_FEATURES, "|", *SOURCE_FEATURES, "|", *EDGE_FEATURES))
 _CLIP = 8.0
 _NEAR = 0.6  # documents more similar than this are linked even where no sentence aligns
 _MOST_EDGES = 24  # per document, strongest first: keeps a round of 1,000 documents linear
@@ -66,6 +66,8 @@ def build_graph(signals: Signals) -> Graph:
             np.full(n, signals.way.rate),
             np.full(n, signals.way.colluding),
             np.full(n, signals.way.noise),
+            np.full(n, signals.way.planting),
+            np.full(n, 1.0 / max(1, signals.beliefs.rounds)),
         ]
     )
     returned = held.sum(axis=0)

@@ -60,10 +60,10 @@ def ablate(
     samples: dict[bool, list[GraphSample]] = {False: [], True: []}
     base: list[NDArray[np.float64]] = []
     channels = Channels(relations, content)
-    for held, labelled, graph in trainer.graphs(channels, threshold):
-        samples[held].append(GraphSample(graph, labelled.labels))
+    for held, labelled, graphs in trainer.graphs(channels, threshold):
+        samples[held] += [GraphSample(graph, labelled.labels) for graph in graphs]
         if held:
-            base.append(np.asarray(graph.base, np.float64))
+            base += [np.asarray(graph.base, np.float64) for graph in graphs]
     labels = [sample.labels for sample in samples[True]]
     rows = [_row("channels alone", [_figures(base, labels)])]
     config = trainer.config

@@ -13,6 +13,9 @@ import typer
 from core.cli_config import ConfigFile
 from core.errors import DataError
 
+# of the synthetic world that a checkpoint is judged on: sources then hold the same facts often enough for a
+# single round to tell who lies, could it judge every relation (docs/credibility.md has 1,000 beside it)
+WORLD_DOCUMENTS = 300
 _HELP = {"help_option_names": ["-h", "--help"]}
 train = typer.Typer(
     add_completion=False, pretty_exceptions_enable=False, context_settings=_HELP, help=__doc__
@@ -115,7 +118,7 @@ def eval_command(
         bool, typer.Option("--all-questions", help="Every question, not only the test split.")
     ] = False,
     single: Annotated[bool, typer.Option(help="Also score each round with fresh beliefs.")] = True,
-    documents: Annotated[int | None, typer.Option(help="Size of the synthetic world [1000].", min=1)] = None,
+    documents: Annotated[int, typer.Option(help="Size of the synthetic world.", min=1)] = WORLD_DOCUMENTS,
     card: Annotated[Path | None, typer.Option(help="Model card (JSON) that takes the rows too.")] = None,
     seed: Annotated[int, typer.Option(help="Partition, placement and draws.")] = 0,
     embedder: Annotated[str, typer.Option(help="Embedder of documents and sentences.")] = "minilm",

@@ -176,18 +176,20 @@ class Trainer:
     def network(self, relations: LexicalRelationScorer, content: MLP, threshold: float) -> Trained:
         """The graph network on top of the channels, and the calibration of its probabilities.
 
-        It is trained with beliefs carried through an episode and calibrated with and without them: what a
-        single round says is less sure than it looks to a network that knows the sources.
+        It is trained and calibrated with beliefs carried through an episode and without them: what a single
+        round says is less sure than it looks to a network that knows the sources.
         """
         channels = Channels(relations, content)
         samples: dict[bool, list[GraphSample]] = {False: [], True: []}
+        carried: list[GraphSample] = []
         single: list[GraphSample] = []
         paper: _PaperEpisodes = []
-        for held, labelled, graph in self.graphs(channels, threshold):
-            samples[held].append(GraphSample(graph, labelled.labels))
-            if held and labelled.simulated.request_id != _FIRST:
-                alone = channels.run(labelled.prepared, channels.start(labelled.prepared.sources), threshold)
-                single.append(GraphSample(build_graph(alone), labelled.labels))
+        for held, labelled, graphs in self.graphs(channels, threshold):
+            made = [GraphSample(graph, labelled.labels) for graph in graphs]
+            samples[held] += made
+            if held:
+                carried.append(made[0])
+                single += made[1:]
             if self.config.baselines and not held:
                 self._add_paper(paper, labelled)
         sizes = NetworkConfig(hidden=self.config.hidden, heads=self.config.heads)
@@ -195,10 +197,10 @@ class Trainer:
             samples[False], samples[True], sizes, epochs=self.config.epochs,
             seed=derive_seed(self.config.seed, "network"), report=self.report,
         )  # fmt: skip
-        carried, without = _judged(model, samples[True]), _judged(model, single)
-        logits, truth = (np.concatenate(both) for both in zip(carried, without, strict=True))
+        known, unknown = _judged(model, carried), _judged(model, single)
+        logits, truth = (np.concatenate(both) for both in zip(known, unknown, strict=True))
         slope, offset = fit_platt(logits, truth)[0], 0.0  # a decision at logit 0 stays one at probability .5
-        figures = {**_figures("validation", carried, slope), **_figures("validation_single", without, slope)}
+        figures = {**_figures("validation", known, slope), **_figures("validation_single", unknown, slope)}
         meta = {
             "schemas": SCHEMAS,
             "threshold": threshold,
@@ -265,16 +267,25 @@ class Trainer:
     def _categories(self) -> NDArray[np.float32]:
         return category_vectors(self.embedder, tuple(DEFAULT_CATEGORIES.values()))
 
-    def graphs(self, channels: Channels, threshold: float) -> Iterator[tuple[bool, LabelledRound, Graph]]:
-        """Every training and validation round with its graph, beliefs carried through each episode."""
+    def graphs(
+        self, channels: Channels, threshold: float
+    ) -> Iterator[tuple[bool, LabelledRound, list[Graph]]]:
+        """Every training and validation round with its graphs.
+
+        The first has beliefs carried through the episode; the second none, but in an episode's first round,
+        where it would be the same.
+        """
         state = None
         for held, labelled in self._all_rounds():
-            sources = labelled.prepared.sources
-            if state is None or labelled.simulated.request_id == _FIRST:
-                state = channels.start(sources)
-            signals = channels.run(labelled.prepared, state, threshold)
+            given = labelled.prepared
+            fresh = channels.start(given.sources)
+            first = state is None or labelled.simulated.request_id == _FIRST
+            signals = channels.run(given, fresh if first or state is None else state, threshold)
             state = signals.prior
-            yield held, labelled, build_graph(signals)
+            found = [build_graph(signals)]
+            if not first:
+                found.append(build_graph(channels.run(given, fresh, threshold)))
+            yield held, labelled, found
 
     def _all_rounds(self) -> Iterator[tuple[bool, LabelledRound]]:
         """(validation?, round) of all episodes in a fixed order; texts come from the embedding cache."""

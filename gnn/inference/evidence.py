@@ -13,6 +13,7 @@ from gnn.relations.documents import DocumentRelations
 LINKED = 0.3  # agree + conflict above which two documents count as linked
 PAIR_WEIGHT = 1.5
 MOST_SCALE = 0.8  # a round with hardly any relations must not rest on one of them
+MOST_BETWEEN = 3.0  # weight of all that two sources tell each other in a round
 
 
 @dataclass(frozen=True)
@@ -46,20 +47,29 @@ class RoundEvidence:
 
 
 class PairEvidence:
-    """Log-likelihoods of a round's related document pairs, summed by pair of sources."""
+    """Log-likelihoods of a round's related document pairs, summed by pair of sources.
+
+    However much two sources return, together they weigh no more than `MOST_BETWEEN`: five texts at each that
+    make one claim are 25 agreements, and would else outvote all that independent sources say.
+    """
 
     def __init__(self, evidence: RoundEvidence) -> None:
-        i, j = np.nonzero(np.triu(evidence.weight))
+        i, j = np.nonzero(evidence.weight)
+        once = i <= j
+        i, j = i[once], j[once]
         # one entry for each pair of sources that hold a related pair of documents
         held = evidence.holders
         pair, left, right = np.nonzero(held[i][:, :, None] & held[j][:, None, :])
         apart = left != right
         pair, left, right = pair[apart], left[apart], right[apart]
+        m = self._sources = held.shape[1]
+        self._cell = left * m + right
         weight = np.where(i == j, 0.5, 1.0) * evidence.weight[i, j]  # one text twice is counted both ways
-        self._weight = weight[pair].astype(np.float64)
+        told = weight[pair].astype(np.float64)
+        total = np.bincount(self._cell, told, minlength=m * m).reshape(m, m)
+        share = np.minimum(1.0, MOST_BETWEEN / np.maximum(total + total.T, 1e-9))
+        self._weight = told * share.ravel()[self._cell]
         self._dispute = evidence.dispute[i, j].astype(np.float64)[pair]
-        self._sources = held.shape[1]
-        self._cell = left * self._sources + right
         self._known: dict[bytes, NDArray[np.float64]] = {}
 
     def __call__(self, noise: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gnn.inference.evidence import RoundEvidence
 from gnn.inference.source_filter import SourceBeliefs, SourceFilter
-from gnn.inference.suspicion import learn
+from gnn.inference.suspicion import BELOW, LEVELS, learn
 
 _STARTS = 8
 _CARRIED = 256  # labelings carried to the next round
@@ -32,7 +32,7 @@ class LargeSourceFilter(SourceFilter):
         m = len(sources)
         labelings = np.concatenate([np.zeros((1, m), bool), np.eye(m, dtype=bool)])
         mass = self.labeling_prior(labelings)[:, None] + self.way_prior()
-        return SourceBeliefs(sources, labelings, mass, 0, np.zeros((m, 3)))
+        return SourceBeliefs(sources, labelings, mass, 0, np.zeros((m, LEVELS)))
 
     def update(self, beliefs: SourceBeliefs, evidence: RoundEvidence) -> SourceBeliefs:
         """Posterior over the labelings that local search finds."""
@@ -44,7 +44,7 @@ class LargeSourceFilter(SourceFilter):
             return self.log_likelihood(labelings, evidence, beliefs.levels) + prior
 
         limit = self.breakdown(m)
-        unary = odds + np.where(evidence.levels > 0, 2.0, -0.5) * evidence.present
+        unary = odds + np.where(evidence.levels >= BELOW, 2.0, -0.5) * evidence.present
         starts = self._starts(unary, evidence, limit) + list(_likeliest(beliefs, _STARTS)[0])
         found = {self._climb(start, score, limit).tobytes() for start in starts}
         peaks = np.array([np.frombuffer(key, dtype=bool) for key in sorted(found)])
@@ -64,8 +64,7 @@ class LargeSourceFilter(SourceFilter):
         after = np.unique(np.concatenate([kept, turned]), axis=0)
         after = after[after.sum(axis=1) <= self.breakdown(kept.shape[1])]
         change = _transition(kept, after, c.becomes_liar * pace, c.becomes_honest * pace)
-        mass = change.T @ mass
-        mass = (1 - c.spread) * mass + c.spread * mass.sum(axis=1, keepdims=True) * np.exp(self.way_prior())
+        mass = self._other_ways(after, change.T @ mass)
         levels = learn(beliefs.levels, evidence.levels, c.suspicion)
         log_mass = np.log(np.maximum(mass / mass.sum(), 1e-300))
         return SourceBeliefs(beliefs.sources, after, log_mass, beliefs.rounds, levels)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gnn.inference.evidence import RoundEvidence
-from gnn.inference.suspicion import SuspicionConfig, learn, level_log_likelihood
+from gnn.inference.suspicion import LEVELS, SuspicionConfig, learn, level_log_likelihood
 
 EXACT_LIMIT = 12
 
@@ -27,17 +27,21 @@ class FilterConfig:
 
     `prior_liar`: of a source by itself; of how many lie, see `SourceFilter.labeling_prior`. `honest_noise`,
     `noise_prior`: candidate shares of relations between two honest sources that look like conflicts (few
-    where sources hold the same facts, most of the few there are where they do not), and their prior.
-    `lie_rates`: candidate shares of altered documents at a liar. `becomes_liar`, `becomes_honest`: change of
-    a source per fully informative round. `full_evidence`: pair weight that makes a round fully informative.
-    `spread`: mass spread over the ways of lying each round. `misled_share`: rounds in which relations say
-    nothing. `suspicion`: what content flags say.
+    where sources hold the same facts, nearly all of the few there are where they do not), and their prior.
+    `lie_rates`: candidate shares of altered documents at a liar. `planting`: that liars plant texts which the
+    content channel can find; `starts_planting`, `stops_planting`: change of that per round. `becomes_liar`,
+    `becomes_honest`: change of a source per fully informative round. `full_evidence`: pair weight that makes
+    a round fully informative. `spread`: mass spread over the other ways of lying each round. `misled_share`:
+    rounds in which relations say nothing. `suspicion`: what content flags say.
     """
 
     prior_liar: float = 0.25
-    honest_noise: tuple[float, ...] = (0.08, 0.25, 0.55)
+    honest_noise: tuple[float, ...] = (0.08, 0.3, 0.85)
     noise_prior: tuple[float, ...] = (0.6, 0.25, 0.15)
     lie_rates: tuple[float, ...] = (0.35, 0.6, 0.9)
+    planting: float = 0.5
+    starts_planting: float = 0.3
+    stops_planting: float = 0.005
     becomes_liar: float = 0.003
     becomes_honest: float = 0.005
     full_evidence: float = 4.0
@@ -52,7 +56,7 @@ class SourceBeliefs:
 
     `sources` fixes the bit order; `log_mass` is (k, c) over the k labelings of `labelings`
     (k, m) bool, True = liar; columns are `Way`s of lying in the order of `ways(config)`.
-    `levels` (m, 3) counts the content levels that each source showed.
+    `levels` (m, 4) counts the content levels that each source showed.
     """
 
     sources: tuple[str, ...]
@@ -80,23 +84,27 @@ class SourceBeliefs:
 
     def expected(self, config: FilterConfig) -> Way:
         """Posterior mean of the way of lying; `colluding` is then a probability."""
-        rate, colluding, noise = self.mass.sum(axis=0) @ _way_table(config)
-        return Way(float(rate), float(colluding), float(noise))
+        return Way(*map(float, self.mass.sum(axis=0) @ _way_table(config)))
 
 
 class Way(NamedTuple):
-    """How liars lie and how noisy the relations are: lie rate, collusion (0/1), honest noise."""
+    """How liars lie and how noisy the relations are: lie rate, collusion (0/1), honest noise,
+
+    whether liars plant texts that the content channel can find (0/1).
+    """
 
     rate: float
     colluding: float
     noise: float
+    planting: float
 
 
 @lru_cache(maxsize=64)
 def ways(config: FilterConfig) -> tuple[Way, ...]:
     """All combinations, the columns of `SourceBeliefs.log_mass`."""
     return tuple(
-        Way(rate, colluding, noise)
+        Way(rate, colluding, noise, planting)
+        for planting in (0.0, 1.0)
         for noise in config.honest_noise
         for colluding in (0.0, 1.0)
         for rate in config.lie_rates
@@ -105,7 +113,7 @@ def ways(config: FilterConfig) -> tuple[Way, ...]:
 
 @lru_cache(maxsize=64)
 def _way_table(config: FilterConfig) -> NDArray[np.float64]:
-    """(c, 3) `ways` as numbers."""
+    """(c, 4) `ways` as numbers."""
     return np.array(ways(config), dtype=np.float64)
 
 
@@ -134,7 +142,7 @@ class SourceFilter:
         """Prior beliefs about `sources`."""
         labelings = enumerate_labelings(len(sources))
         log_mass = self.labeling_prior(labelings)[:, None] + self.way_prior()
-        return SourceBeliefs(sources, labelings, log_mass, 0, np.zeros((len(sources), 3)))
+        return SourceBeliefs(sources, labelings, log_mass, 0, np.zeros((len(sources), LEVELS)))
 
     def labeling_prior(self, labelings: NDArray[np.bool_]) -> NDArray[np.float64]:
         """(k,) log prior of `labelings` (k, m), by how many lie.
@@ -148,6 +156,7 @@ class SourceFilter:
         """(c,) log prior of each way of lying."""
         c = self.config
         each = np.repeat(np.array(c.noise_prior), 2 * len(c.lie_rates))
+        each = np.concatenate([(1 - c.planting) * each, c.planting * each])
         return np.log(each / each.sum())
 
     def update(self, beliefs: SourceBeliefs, evidence: RoundEvidence) -> SourceBeliefs:
@@ -169,22 +178,40 @@ class SourceFilter:
         turn, back = c.becomes_liar * pace, c.becomes_honest * pace
         cube = np.matmul(_change(turn[:low], back[:low]), cube)
         full = (_change(turn[low:], back[low:]) @ cube.reshape(len(cube), -1)).reshape(full.shape)
-        mass = full[codes]
-        prior = np.exp(self.way_prior())
-        mass = (1 - c.spread) * mass + c.spread * mass.sum(axis=1, keepdims=True) * prior
+        mass = self._other_ways(beliefs.labelings, full[codes])
         mass /= mass.sum()
         levels = learn(beliefs.levels, evidence.levels, c.suspicion)
         return replace(beliefs, log_mass=np.log(np.maximum(mass, 1e-300)), levels=levels)
+
+    def _other_ways(self, labelings: NDArray[np.bool_], mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        """`mass` (k, c) after a round's change of the way in which the liars of each labeling (k, m) lie.
+
+        Liars that alter documents may plant texts as well, sooner or later: those who never do are likelier
+        honest, which is what clears sources of an early slip where nobody else holds what they hold. Where
+        nobody lies, nobody has a way of lying yet.
+        """
+        c = self.config
+        prior = np.exp(self.way_prior()).reshape(2, -1)
+        kinds = mass.reshape(len(mass), 2, -1)
+        others = kinds.sum(axis=2, keepdims=True) * prior / prior.sum(axis=1, keepdims=True)
+        kinds = (1 - c.spread) * kinds + c.spread * others
+        change = np.array(
+            [[1 - c.starts_planting, c.stops_planting], [c.starts_planting, 1 - c.stops_planting]]
+        )
+        after = change @ kinds
+        nobody = ~labelings.any(axis=1)
+        after[nobody] = kinds[nobody].sum(axis=1, keepdims=True) * prior.sum(axis=1, keepdims=True)
+        return after.reshape(mass.shape)
 
     def log_likelihood(
         self, labelings: NDArray[np.bool_], evidence: RoundEvidence, levels: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """(k, c) log-likelihood of the round under each labeling and way of lying.
 
-        `levels` (m, 3) counts the content levels that the sources showed so far.
+        `levels` (m, 4) counts the content levels that the sources showed so far.
         """
         c = self.config
-        flags = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
+        planted, unplanted = level_log_likelihood(labelings, evidence.levels, levels, c.suspicion)
         distinct, column = self._rates
         between = evidence.between(distinct)
         a, b = _source_pairs(labelings.shape[1])
@@ -197,16 +224,17 @@ class SourceFilter:
         out = _who_lies(labelings) @ np.concatenate([single, both], axis=1).T + everyone[honest]
         # a round in which relations mislead accuses nobody: it bounds what one round can do
         misled = np.log(c.misled_share) + evidence.between(np.array([0.5])).sum() / 2
-        return np.logaddexp(np.log1p(-c.misled_share) + out, misled) + flags[:, None]
+        told = np.logaddexp(np.log1p(-c.misled_share) + out, misled)
+        return np.concatenate([told + unplanted, told + planted[:, None]], axis=1)
 
     @cached_property
     def _rates(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """(r,) distinct rates of conflict, and (3, c) which of them holds between two honest sources, an
+        """(r,) distinct rates of conflict, and (3, c/2) which of them holds between two honest sources, an
 
-        honest one and a liar, and two liars, for each way of lying.
+        honest one and a liar, and two liars, for each way of lying, planted texts aside.
         """
         table = []
-        for way in ways(self.config):
+        for way in [way for way in ways(self.config) if not way.planting]:
             clash = 1 - (1 - way.noise) * (1 - way.rate)
             liars = way.noise + 0.1 * way.rate if way.colluding else 1 - (1 - clash) * (1 - way.rate)
             table.append([min(rate, 0.97) for rate in (way.noise, clash, liars)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +35,12 @@ class DocumentRelations:
     cosine: NDArray[np.float32]
     aligned: NDArray[np.int64]
 
-    @property
+    @cached_property
     def strength(self) -> NDArray[np.float32]:
         """S = min(1, agree + conflict), 0 where two documents say nothing about each other."""
         return np.minimum(1.0, self.agree + self.conflict)
 
-    @property
+    @cached_property
     def dispute(self) -> NDArray[np.float32]:
         """X = conflict / (agree + conflict) in [0,1]; 0 where there is no relation."""
         total = self.agree + self.conflict
@@ -116,7 +117,9 @@ def pair_sentences(
     """
     document_of = np.repeat(np.arange(len(sentences)), [len(own) for own in sentences])
     subjects = [document_subject(tuple(own)) for own in sentences]
-    one, other = np.nonzero(np.triu(allowed, 1))
+    one, other = np.nonzero(allowed)
+    once = one < other
+    one, other = one[once], other[once]
     about = subject_features(subjects, one, other)
     shared, mentioned, known = about.T
     possible = (known == 0) | (shared > 0) | (mentioned > 0)
@@ -129,13 +132,14 @@ def pair_sentences(
     code, place = np.unique(i * n + j, return_inverse=True)
     pairs = np.stack(np.divmod(code, max(1, n)), axis=1)
     of_pair = np.searchsorted(one * n + other, i * n + j)
+    named = [subject.names for subject in subjects]
     return SentencePairs(
         [sentence for own in sentences for sentence in own],
         found.left,
         found.right,
         pairs,
         place,
-        [subjects[a].names | subjects[b].names for a, b in pairs.tolist()],
+        [named[a] | named[b] for a, b in zip(*pairs.T.tolist(), strict=True)],
         np.column_stack([found.cosine, found.mutual, cosine[i, j], about[of_pair]]).astype(np.float32),
     )
 

@@ -49,17 +49,29 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         from_bytes(data)
 
 
-def test_content_levels_counted_for_all_sources_together_are_shared_out() -> None:
+@pytest.mark.parametrize(
+    ("version", "levels", "expected"),
+    [
+        (3, np.array([10.0, 5.0, 0.0]), [2.0, 0.0, 1.0, 0.0]),  # of all sources together: shared out
+        (4, np.tile([2.0, 1.0, 0.5], (5, 1)), [2.0, 0.0, 1.0, 0.5]),
+    ],
+)
+def test_what_earlier_versions_believed_about_sources_is_kept(
+    version: int, levels: np.ndarray, expected: list[float]
+) -> None:
+    """They knew three content levels, and no liars who plant nothing."""
     before = judged()
+    rows = np.log(before.mass.sum(axis=1, keepdims=True))
     buffer = io.BytesIO()
-    header = json.dumps({"version": 3, "sources": before.sources, "rounds": before.rounds})
+    header = json.dumps({"version": version, "sources": before.sources, "rounds": before.rounds})
     np.savez(
         buffer, header=np.frombuffer(header.encode(), np.uint8), labelings=before.labelings,
-        log_mass=before.log_mass, levels=np.array([10.0, 5.0, 0.0]),
+        log_mass=rows + np.log(np.full(18, 1 / 18)), levels=levels,
     )  # fmt: skip
     after = from_bytes(buffer.getvalue())
-    assert after.levels.tolist() == [[2.0, 1.0, 0.0]] * 5
-    assert np.array_equal(after.log_mass, before.log_mass)
+    assert after.levels.tolist() == [expected] * 5
+    assert after.honest == pytest.approx(before.honest)
+    assert after.mass.shape == before.mass.shape
 
 
 def test_the_same_sources_keep_their_joint_beliefs() -> None:
@@ -79,7 +91,7 @@ def test_known_sources_keep_their_odds_and_new_ones_start_a_little_suspect() -> 
         tuple(before.expected(FilterConfig())), abs=0.05
     )
     assert after.levels[:5] == pytest.approx(before.levels)
-    assert after.levels[5].tolist() == [0, 0, 0]
+    assert after.levels[5].tolist() == [0, 0, 0, 0]
 
 
 def test_a_source_that_left_is_forgotten_and_the_order_may_change() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnn.inference.evidence import MOST_SCALE, PAIR_WEIGHT, RoundEvidence, round_evidence
+from gnn.inference.evidence import MOST_BETWEEN, MOST_SCALE, PAIR_WEIGHT, RoundEvidence, round_evidence
 from tests.gnn.parts import relations_of
 
 
@@ -81,3 +81,20 @@ def test_pairs_are_summed_by_source_by_hand() -> None:
     assert evidence.between(rates)[1] == pytest.approx(found)
     assert evidence.between(rates) is evidence.between(rates)  # remembered
     assert evidence.strength == pytest.approx([3.0, 3.0])
+
+
+def test_what_two_sources_tell_each_other_is_bounded_however_many_texts_it_is_told_in() -> None:
+    """One text each, or five each that make the same claim: the same evidence once the bound is reached."""
+
+    def told(texts: int) -> float:
+        n = 2 * texts
+        holders = np.zeros((n, 2), bool)
+        holders[:texts, 0] = holders[texts:, 1] = True
+        weight = np.full((n, n), MOST_BETWEEN, np.float32) * (holders @ holders.T == 0)
+        evidence = RoundEvidence(
+            holders, np.zeros((n, n), np.float32), weight, np.zeros(2, np.int8), np.ones(2, bool), 1.0
+        )
+        return float(evidence.between(np.array([0.3]))[0, 0, 1])
+
+    assert told(1) == pytest.approx(MOST_BETWEEN * np.log(0.7))
+    assert told(5) == pytest.approx(told(1))

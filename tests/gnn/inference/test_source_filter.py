@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnn.inference.evidence import RoundEvidence
+from gnn.inference.evidence import MOST_BETWEEN, RoundEvidence
 from gnn.inference.source_filter import FilterConfig, SourceBeliefs, SourceFilter, enumerate_labelings
+from gnn.inference.suspicion import BELOW, CLEAR, FAR_BELOW, LEVELS, NEAR
 from tests.gnn.parts import random_evidence
 
 Labeling = tuple[bool, ...]
@@ -19,7 +20,8 @@ State = dict[tuple[Labeling, int], float]
 Counts = list[list[float]]  # of each source, how often it showed each content level
 CONFIG = FilterConfig()
 WAYS = [
-    (rate, colluding, noise)
+    (rate, colluding, noise, planting)
+    for planting in (False, True)
     for noise in CONFIG.honest_noise
     for colluding in (False, True)
     for rate in CONFIG.lie_rates
@@ -31,22 +33,31 @@ def allowed(m: int) -> list[Labeling]:
 
 
 def pairs(evidence: RoundEvidence, rate_of) -> float:
-    """Log-likelihood of all related document pairs, `rate_of(a, b)` the conflict rate of two sources."""
+    """Log-likelihood of all related document pairs, `rate_of(a, b)` the conflict rate of two sources.
+
+    What two sources tell each other weighs `MOST_BETWEEN` together, or less.
+    """
     n, m = evidence.holders.shape
     total = 0.0
     for a in range(m):
         for b in range(a + 1, m):
             r = min(rate_of(a, b), 0.97)
+            told, weight = 0.0, 0.0
             for i in range(n):
                 for k in range(n):
                     if evidence.holders[i, a] and evidence.holders[k, b]:
-                        x = float(evidence.dispute[i, k])
-                        total += float(evidence.weight[i, k]) * math.log(r * x + (1 - r) * (1 - x))
+                        x, w = float(evidence.dispute[i, k]), float(evidence.weight[i, k])
+                        told += w * math.log(r * x + (1 - r) * (1 - x))
+                        weight += w
+            total += told if weight <= MOST_BETWEEN else told * MOST_BETWEEN / weight
     return total
 
 
-def flags(z: Labeling, evidence: RoundEvidence, counts: Counts) -> float:
-    """Likelihood of the content levels: an ordinary round, or one that is hard for everybody."""
+def flags(z: Labeling, evidence: RoundEvidence, counts: Counts, planting: bool) -> float:
+    """Likelihood of the content levels: an ordinary round, or one that is hard for everybody.
+
+    Liars who plant nothing show the levels of honest sources.
+    """
     s = CONFIG.suspicion
     prior = [s.prior_rounds * p for p in s.honest]
     shares = [(sum(own[1:]) + sum(prior[1:])) / (sum(own) + sum(prior)) for own in counts]
@@ -57,13 +68,20 @@ def flags(z: Labeling, evidence: RoundEvidence, counts: Counts) -> float:
     ordinary, hard = 1 - s.hard_share, s.hard_share
     for lies, level in zip(z, evidence.levels.tolist(), strict=True):
         if level >= 0:
-            ordinary *= s.liar[level] if lies else rates[level]
-            hard *= max(s.liar[level], s.hard[level]) if lies else s.hard[level]
+            marked = lies and planting
+            ordinary *= s.liar[level] if marked else rates[level]
+            hard *= max(s.liar[level], s.hard[level]) if marked else s.hard[level]
     return ordinary + hard
 
 
 def likelihood(
-    z: Labeling, evidence: RoundEvidence, counts: Counts, rate: float, colluding: bool, noise: float
+    z: Labeling,
+    evidence: RoundEvidence,
+    counts: Counts,
+    rate: float,
+    colluding: bool,
+    noise: float,
+    planting: bool,
 ) -> float:
     """Likelihood of a round: its relations tell something, or mislead as a whole; times its flags."""
 
@@ -76,7 +94,13 @@ def likelihood(
     telling = math.exp(pairs(evidence, rate_of))
     misled = math.exp(pairs(evidence, lambda a, b: 0.5))
     mixed = (1 - CONFIG.misled_share) * telling + CONFIG.misled_share * misled
-    return mixed * flags(z, evidence, counts)
+    return mixed * flags(z, evidence, counts, planting)
+
+
+def way_prior(w: int) -> float:
+    _, _, noise, planting = WAYS[w]
+    share = CONFIG.noise_prior[CONFIG.honest_noise.index(noise)] / sum(CONFIG.noise_prior)
+    return share * (CONFIG.planting if planting else 1 - CONFIG.planting) / (2 * len(CONFIG.lie_rates))
 
 
 def prior(m: int) -> State:
@@ -87,8 +111,8 @@ def prior(m: int) -> State:
         alone = [c.prior_liar**k * (1 - c.prior_liar) ** (m - k) for k in range(most + 1)]
         some = sum(math.comb(m, k) * p for k, p in enumerate(alone))
         p = (alone[liars] / some + 1 / (most + 1) / math.comb(m, liars)) / 2
-        for w, (_, _, noise) in enumerate(WAYS):
-            state[z, w] = p * c.noise_prior[c.honest_noise.index(noise)]
+        for w in range(len(WAYS)):
+            state[z, w] = p * way_prior(w)
     return normalised(state)
 
 
@@ -140,12 +164,27 @@ def next_prior(state: State, evidence: RoundEvidence) -> State:
         for to in allowed(m)
         for w in range(len(WAYS))
     }
-    each = [c.noise_prior[c.honest_noise.index(noise)] for _, _, noise in WAYS]
-    spread = {}
-    for (z, w), p in moved.items():
-        whole = sum(moved[z, v] for v in range(len(WAYS)))
-        spread[z, w] = (1 - c.spread) * p + c.spread * whole * each[w] / sum(each)
-    return normalised(spread)
+    kinds = (False, True)
+    before: dict[tuple[Labeling, bool, int], float] = {}  # by labeling, planting, and the way besides
+    for z in allowed(m):
+        for planting in kinds:
+            columns = [w for w in range(len(WAYS)) if WAYS[w][3] == planting]
+            whole, every = sum(moved[z, w] for w in columns), sum(way_prior(w) for w in columns)
+            for besides, w in enumerate(columns):
+                share = way_prior(w) / every
+                before[z, planting, besides] = (1 - c.spread) * moved[z, w] + c.spread * whole * share
+    after: State = {}
+    for z in allowed(m):
+        for w in range(len(WAYS)):
+            planting, besides = WAYS[w][3], w % (len(WAYS) // 2)
+            not_yet, already = (before[z, kind, besides] for kind in kinds)
+            if not any(z):
+                after[z, w] = (not_yet + already) * (c.planting if planting else 1 - c.planting)
+            elif planting:
+                after[z, w] = c.starts_planting * not_yet + (1 - c.stops_planting) * already
+            else:
+                after[z, w] = (1 - c.starts_planting) * not_yet + c.stops_planting * already
+    return normalised(after)
 
 
 def as_state(beliefs: SourceBeliefs) -> State:
@@ -169,7 +208,7 @@ def assert_same(beliefs: SourceBeliefs, state: State) -> None:
 def test_posterior_and_transition_equal_brute_force_over_three_rounds(m: int, seed: int, extra: int) -> None:
     rng = np.random.default_rng(seed)
     source_filter = SourceFilter()
-    beliefs, state, counts = source_filter.start(tuple("abcdefgh"[:m])), prior(m), [[0.0] * 3] * m
+    beliefs, state, counts = source_filter.start(tuple("abcdefgh"[:m])), prior(m), [[0.0] * LEVELS] * m
     assert_same(beliefs, state)
     for _ in range(3):
         evidence = random_evidence(rng, m, liars=[0], n=m + extra)
@@ -181,7 +220,7 @@ def test_posterior_and_transition_equal_brute_force_over_three_rounds(m: int, se
             for row in evidence.holders
         ]
         assert beliefs.any_honest(evidence.holders) == pytest.approx(anyone, rel=1e-6)
-        means = [sum(p * WAYS[w][k] for (_, w), p in state.items()) for k in range(3)]
+        means = [sum(p * WAYS[w][k] for (_, w), p in state.items()) for k in range(4)]
         assert tuple(beliefs.expected(CONFIG)) == pytest.approx(means, rel=1e-6)
         counts = learned(counts, evidence)
         beliefs, state = source_filter.predict(beliefs, evidence), next_prior(state, evidence)
@@ -195,7 +234,7 @@ def test_a_text_that_several_sources_hold_counts_as_agreement_between_them() -> 
     evidence = RoundEvidence(
         holders, np.zeros((2, 2), np.float32), weight, np.zeros(3, np.int8), np.ones(3, bool), 1.0
     )
-    state = after_round(prior(3), evidence, [[0.0] * 3] * 3)
+    state = after_round(prior(3), evidence, [[0.0] * LEVELS] * 3)
     beliefs = SourceFilter().update(SourceFilter().start(("a", "b", "c")), evidence)
     assert_same(beliefs, state)
     assert beliefs.honest[0] > beliefs.honest[2]
@@ -258,7 +297,7 @@ def test_without_evidence_beliefs_drift_slowly_and_stay_probabilities() -> None:
 
 def test_a_flag_alone_lowers_only_its_source() -> None:
     m = 5
-    levels = np.array([2, 0, 0, 0, 0], np.int8)
+    levels = np.array([FAR_BELOW, 0, 0, 0, 0], np.int8)
     evidence = RoundEvidence(
         np.eye(m, dtype=bool), np.zeros((m, m), np.float32), np.zeros((m, m), np.float32),
         levels, np.ones(m, bool), 2.0,
@@ -300,10 +339,57 @@ def test_flagged_sources_that_hold_one_text_are_not_believed_for_long() -> None:
         for _ in range(2):
             a, b = rng.choice(np.arange(1, 7), 2, replace=False)
             weight[a, b] = weight[b, a] = dispute[a, b] = dispute[b, a] = 1.0
-        levels = np.array([1] * 4 + [0] * 6, np.int8)
+        levels = np.array([BELOW] * 4 + [0] * 6, np.int8)
         evidence = RoundEvidence(holders, dispute, weight, levels, np.ones(m, bool), 1.0)
         beliefs = source_filter.update(beliefs, evidence)
         honest = beliefs.honest
         beliefs = source_filter.predict(beliefs, evidence)
     assert honest[:4].max() < 0.1
     assert honest[4:].min() > 0.9
+
+
+def test_liars_who_repeat_one_claim_do_not_outvote_sources_who_each_hold_something_else() -> None:
+    """Four liars with five texts each that all agree, just above the content threshold; the other six hold
+    unrelated documents, of which some look like conflicts. By number of agreements alone the liars would win.
+    """
+    m, rng = 10, np.random.default_rng(0)
+    source_filter = SourceFilter()
+    beliefs = source_filter.start(tuple(f"s{i}" for i in range(m)))
+    holders = np.zeros((26, m), bool)
+    holders[np.arange(20), np.arange(20) // 5] = True
+    holders[np.arange(20, 26), np.arange(4, 10)] = True
+    levels = np.array([NEAR] * 4 + [CLEAR] * 6, np.int8)
+    for _ in range(20):
+        weight, dispute = np.zeros((26, 26), np.float32), np.zeros((26, 26), np.float32)
+        weight[:20, :20] = 1.2 * (holders[:20] @ holders[:20].T == 0)
+        dispute[:20, :20] = 0.15 * (weight[:20, :20] > 0)
+        for _ in range(3):
+            a, b = rng.choice(np.arange(20, 26), 2, replace=False)
+            weight[a, b] = weight[b, a] = dispute[a, b] = dispute[b, a] = 1.0
+        evidence = RoundEvidence(holders, dispute, weight, levels, np.ones(m, bool), 0.8)
+        beliefs = source_filter.update(beliefs, evidence)
+        honest = beliefs.honest
+        beliefs = source_filter.predict(beliefs, evidence)
+    assert honest[:4].max() < 0.1
+    assert honest[4:].min() > 0.9
+
+
+def test_sources_that_nothing_is_held_against_are_cleared_of_an_early_slip() -> None:
+    """One false conflict in the first round, then rounds without any relation in which all texts look sound."""
+    m = 10
+    source_filter = SourceFilter()
+    beliefs = source_filter.start(tuple(f"s{i}" for i in range(m)))
+    honest = []
+    for round_ in range(30):
+        weight, dispute = np.zeros((m, m), np.float32), np.zeros((m, m), np.float32)
+        if not round_:
+            weight[0, 1] = weight[1, 0] = 1.2
+            dispute[0, 1] = dispute[1, 0] = 1.0
+        evidence = RoundEvidence(
+            np.eye(m, dtype=bool), dispute, weight, np.full(m, CLEAR, np.int8), np.ones(m, bool), 0.8
+        )
+        beliefs = source_filter.update(beliefs, evidence)
+        honest.append(beliefs.honest)
+        beliefs = source_filter.predict(beliefs, evidence)
+    assert honest[0][:2].max() < honest[0][2:].min()
+    assert honest[-1].min() > 0.95
