@@ -45,7 +45,10 @@ class Graph:
 
 
 def build_graph(signals: Signals) -> Graph:
-    """The graph of one round from its signals; all features finite and clipped to [-8, 8]."""
+    """The graph of one round from its signals; all features finite and clipped to [-8, 8].
+
+    `acquaintance` is 1 where the sources are met for the first time, 1/r in their r-th round.
+    """
     holders = signals.evidence.holders
     n = len(holders)
     relations = signals.relations

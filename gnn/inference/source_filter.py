@@ -88,9 +88,10 @@ class SourceBeliefs:
 
 
 class Way(NamedTuple):
-    """How liars lie and how noisy the relations are: lie rate, collusion (0/1), honest noise,
+    """How liars lie and how noisy the relations are.
 
-    whether liars plant texts that the content channel can find (0/1).
+    `rate` of altered documents at a liar, `colluding` (0/1), `noise` of the relations between honest sources,
+    `planting` (0/1): texts that the content channel can find.
     """
 
     rate: float
@@ -229,9 +230,9 @@ class SourceFilter:
 
     @cached_property
     def _rates(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """(r,) distinct rates of conflict, and (3, c/2) which of them holds between two honest sources, an
+        """(r,) distinct rates of conflict, and (3, c/2) which of them each way of lying has, planting aside.
 
-        honest one and a liar, and two liars, for each way of lying, planted texts aside.
+        The rows: between two honest sources, an honest one and a liar, two liars.
         """
         table = []
         for way in [way for way in ways(self.config) if not way.planting]:
