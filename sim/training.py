@@ -24,13 +24,13 @@ from core.paths import write_atomic
 from core.seeding import derive_seed
 from core.text import content_hash
 from gnn.baselines.trees import fit_trees
-from gnn.calibration import clean_threshold, expected_calibration_error, fit_platt
+from gnn.calibration import clean_threshold, fit_platt
 from gnn.categories import DEFAULT_CATEGORIES
 from gnn.checkpoint import Checkpoint
 from gnn.content import content_features
 from gnn.fit import fit_mlp
 from gnn.graph import Graph, build_graph
-from gnn.model import CredibilityNetwork, NetworkConfig
+from gnn.model import NetworkConfig
 from gnn.models import document_rows
 from gnn.network import export
 from gnn.paper import PaperGraph, category_vectors, paper_graph
@@ -38,9 +38,10 @@ from gnn.paper_model import PaperConfig
 from gnn.paper_training import PaperEpisode, export_paper, train_paper
 from gnn.relations.scorer import MLP, LexicalRelationScorer
 from gnn.scorer import SCHEMAS
-from gnn.signals import Channels, sigmoid
-from gnn.training import GraphSample, predict, round_weight, train_network
+from gnn.signals import Channels
+from gnn.training import GraphSample, round_weight, train_network
 from sim.corpora.records import Corpus
+from sim.judged import figures_of, judged
 from sim.rounds import PreparedCorpus, prepare
 from sim.training_relations import train_relations
 from sim.training_rounds import (
@@ -197,10 +198,13 @@ class Trainer:
             samples[False], samples[True], sizes, epochs=self.config.epochs,
             seed=derive_seed(self.config.seed, "network"), report=self.report,
         )  # fmt: skip
-        known, unknown = _judged(model, carried), _judged(model, single)
+        known, unknown = judged(model, carried), judged(model, single)
         logits, truth = (np.concatenate(both) for both in zip(known, unknown, strict=True))
         slope, offset = fit_platt(logits, truth)[0], 0.0  # a decision at logit 0 stays one at probability .5
-        figures = {**_figures("validation", known, slope), **_figures("validation_single", unknown, slope)}
+        figures = {
+            **figures_of("validation", known, slope),
+            **figures_of("validation_single", unknown, slope),
+        }
         meta = {
             "schemas": SCHEMAS,
             "threshold": threshold,
@@ -328,27 +332,3 @@ class Trainer:
         buffer = io.BytesIO()
         np.savez(buffer, **{**arrays, "key": np.frombuffer(self._key().encode(), np.uint8)})
         write_atomic(self.out / f"{step}.npz", buffer.getvalue())
-
-
-_Judged = tuple[NDArray[np.float64], NDArray[np.bool_]]
-
-
-def _judged(model: CredibilityNetwork, samples: Sequence[GraphSample]) -> _Judged:
-    """Logits of all labelled documents of `samples`, and which of them are sound."""
-    logits = np.concatenate([np.zeros(0), *(predict(model, sample.graph) for sample in samples)])
-    labels = np.concatenate([np.zeros(0, np.int8), *(sample.labels for sample in samples)])
-    known = labels != UNLABELLED
-    return logits[known], labels[known] == BENIGN
-
-
-def _figures(name: str, judged: _Judged, slope: float) -> dict[str, float]:
-    """TPR, TNR and calibration error; none where nothing was judged."""
-    logits, truth = judged
-    if not len(truth):
-        return {}
-    probability = sigmoid(slope * logits)
-    return {
-        f"{name}_tpr": float((probability[truth] >= 0.5).mean()),
-        f"{name}_tnr": float((probability[~truth] < 0.5).mean()),
-        f"{name}_ece": expected_calibration_error(probability, truth),
-    }
