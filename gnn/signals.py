@@ -27,6 +27,17 @@ _NO_OBJECTION = 9.0
 
 
 @dataclass(frozen=True)
+class Observed:
+    """What a round of n documents shows before anything is believed about its sources; see `Signals`."""
+
+    content: NDArray[np.float32]
+    content_logit: NDArray[np.float64]
+    margin: NDArray[np.float64]
+    relations: DocumentRelations
+    evidence: RoundEvidence
+
+
+@dataclass(frozen=True)
 class Signals:
     """What the channels say about n documents and m sources of one round.
 
@@ -105,25 +116,33 @@ class Channels:
 
     def run(self, given: VerificationRound, prior: SourceBeliefs, threshold: float) -> Signals:
         """All signals of one round; `prior.sources` must equal `given.sources`."""
-        if prior.sources != given.sources:
-            raise ValueError(f"beliefs are about {prior.sources}, the round about {given.sources}")
+        return self.judge(given, self.observe(given, threshold), prior)
+
+    def observe(self, given: VerificationRound, threshold: float) -> Observed:
+        """What one round shows, whatever is believed about its sources."""
         features, content_logit = self.content_logits(given)
         margin = content_logit - threshold if self.content is not None else content_logit
         trust = sigmoid(margin + 1.0).astype(np.float32)
         related = relate(
             self.relations, given.sentences, given.sentence_vectors, given.vectors, given.holders
         ).gated(trust)
-        levels = content_levels(given.holders, margin)
-        evidence = round_evidence(related, given.holders, levels, trust)
+        evidence = round_evidence(related, given.holders, content_levels(given.holders, margin), trust)
+        return Observed(features, content_logit, margin, related, evidence)
+
+    def judge(self, given: VerificationRound, observed: Observed, prior: SourceBeliefs) -> Signals:
+        """All signals of a round that was observed; `prior.sources` must equal `given.sources`."""
+        if prior.sources != given.sources:
+            raise ValueError(f"beliefs are about {prior.sources}, the round about {given.sources}")
+        related, evidence = observed.relations, observed.evidence
         source_filter = self.filter_for(len(given.sources))
         beliefs = source_filter.update(prior, evidence)
         way = beliefs.expected(self.filter_config)
         any_honest = beliefs.any_honest(given.holders)
         tampering = tampering_evidence(related, evidence.scale, any_honest, way.noise)
         return Signals(
-            content=features,
-            content_logit=content_logit,
-            margin=margin,
+            content=observed.content,
+            content_logit=observed.content_logit,
+            margin=observed.margin,
             relations=related,
             evidence=evidence,
             beliefs=beliefs,

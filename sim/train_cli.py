@@ -13,8 +13,8 @@ import typer
 from core.cli_config import ConfigFile
 from core.errors import DataError
 
-# of the synthetic world that a checkpoint is judged on: sources then hold the same facts often enough for a
-# single round to tell who lies, could it judge every relation (docs/credibility.md has 1,000 beside it)
+# of the synthetic world that a checkpoint is judged on: of more, fewer come back on the same facts, and a
+# single round says less about who lies (docs/credibility.md has 1,000 beside it)
 WORLD_DOCUMENTS = 300
 _HELP = {"help_option_names": ["-h", "--help"]}
 train = typer.Typer(

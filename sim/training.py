@@ -282,13 +282,14 @@ class Trainer:
         state = None
         for held, labelled in self._all_rounds():
             given = labelled.prepared
+            observed = channels.observe(given, threshold)
             fresh = channels.start(given.sources)
             first = state is None or labelled.simulated.request_id == _FIRST
-            signals = channels.run(given, fresh if first or state is None else state, threshold)
+            signals = channels.judge(given, observed, fresh if first or state is None else state)
             state = signals.prior
             found = [build_graph(signals)]
             if not first:
-                found.append(build_graph(channels.run(given, fresh, threshold)))
+                found.append(build_graph(channels.judge(given, observed, fresh)))
             yield held, labelled, found
 
     def _all_rounds(self) -> Iterator[tuple[bool, LabelledRound]]:
