@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.text import content_words, words
+from gnn.round import VerificationRound
 from gnn.texts import as_line, document_words, word_line
 
 FEATURES = (
@@ -30,26 +31,16 @@ N_FEATURES = len(FEATURES)
 _PART = 512  # sentences compared at once
 
 
-def content_features(
-    question: str,
-    texts: Sequence[str],
-    sentences: Sequence[Sequence[str]],
-    sentence_vectors: NDArray[np.float32],
-    document_vectors: NDArray[np.float32],
-    question_vector: NDArray[np.float32],
-    holders: NDArray[np.bool_],
-) -> NDArray[np.float32]:
-    """(n, N_FEATURES) for n documents of one round, all finite.
-
-    `sentence_vectors` (s, d) lists the sentences of all documents in order; `holders` (n, m).
-    """
-    out = np.zeros((len(texts), N_FEATURES), dtype=np.float32)
-    if not len(texts):
+def content_features(given: VerificationRound) -> NDArray[np.float32]:
+    """(n, N_FEATURES) for the n documents of a round, all finite."""
+    out = np.zeros((len(given.candidates), N_FEATURES), dtype=np.float32)
+    if not len(out):
         return out
-    q_cosine = document_vectors @ question_vector
-    best_cosine, best = _sentences(out, sentences, sentence_vectors, question_vector)
-    _question(out, question, texts, sentences, best)
-    _others(out, document_vectors, holders)
+    texts, holders = given.texts, given.holders
+    q_cosine = given.vectors @ given.question_vector
+    best_cosine, best = _sentences(out, given.sentences, given.sentence_vectors, given.question_vector)
+    _question(out, given.question, texts, given.sentences, best)
+    _others(out, given.cosine, holders)
     lengths = np.array([max(1, len(text)) for text in texts], dtype=np.float64)
     answered = max(1, int(holders.any(axis=0).sum()))
     out[:, 4] = q_cosine
@@ -82,20 +73,21 @@ def _question(
     content = set(content_words(question)) or asked
     pairs = [(a, b, as_line((a, b))) for a, b in pairwise(tokens)]
     once = [pair not in pairs[:i] for i, pair in enumerate(pairs)]
-    lines = [as_line((word,)) for word in content]
     size, distinct, wanted = max(1, len(tokens)), max(1, sum(once)), max(1, len(content))
     rows = []
     for text, own, k in zip(texts, sentences, best.tolist(), strict=True):
         line, counts, total = document_words(text)
-        present = [a in counts and b in counts and pair in line for a, b, pair in pairs]
-        if any(present):
-            run, seen = _longest_run(tokens, present, line), sum(map(and_, present, once))
-        else:
-            run, seen = int(not asked.isdisjoint(counts)), 0
-        inside = sum(map(counts.__contains__, content)) / wanted
-        share = sum(filter(None, map(counts.get, asked))) / max(1, total)
-        said = word_line(own[k]) if own else ""
-        rows.append((run / size, seen / distinct, inside, sum(map(said.__contains__, lines)) / wanted, share))
+        common = counts.keys() & asked
+        telling = common & content
+        run, seen = int(bool(common)), 0
+        if len(common) > 1:
+            present = [a in common and b in common and pair in line for a, b, pair in pairs]
+            if any(present):
+                run, seen = _longest_run(tokens, present, line), sum(map(and_, present, once))
+        said = word_line(own[k]) if telling else ""
+        best_inside = sum([f" {word} " in said for word in telling])
+        share = sum([counts[word] for word in common]) / max(1, total)
+        rows.append((run / size, seen / distinct, len(telling) / wanted, best_inside / wanted, share))
     out[:, [0, 1, 2, 3, 22]] = rows
 
 
@@ -107,7 +99,7 @@ def _sentences(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Columns 9-14, 18, 23 and 24 from sentence vectors; returns each document's best cosine and sentence.
 
-    Means over sentence pairs come from sums: all pairs of a document are (|sum v|^2 - size) / 2.
+    Means over sentence pairs come from sums: all pairs of a document are (|sum v|^2 - sum |v|^2) / 2.
     """
     n = len(sentences)
     sizes = np.array([len(own) for own in sentences])
@@ -136,11 +128,14 @@ def _sentences(
         return best_cosine, best
     rows = told[several]
     size, top = size[several], top[several]
-    total = np.stack(
-        [vectors[i : i + k].sum(axis=0) for i, k in zip(starts[several].tolist(), size.tolist(), strict=True)]
-    )
-    with_best = np.einsum("ij,ij->i", chosen[several], total) - 1.0  # vectors have length 1
-    pairs = (np.einsum("ij,ij->i", total, total) - size) / 2 - with_best
+    total = vectors[starts[several]]
+    for k in range(1, int(size.max())):
+        more = np.flatnonzero(size > k)
+        total[more] += vectors[starts[several][more] + k]
+    chosen, lengths = chosen[several], np.einsum("ij,ij->i", vectors, vectors)  # squared; 1 but for the grid
+    with_best = np.einsum("ij,ij->i", chosen, total) - lengths[(starts + at)[several]]
+    own = np.add.reduceat(lengths, starts)[several]
+    pairs = (np.einsum("ij,ij->i", total, total) - own) / 2 - with_best
     rest = with_best / (size - 1)
     among = np.divide(pairs, (size - 1) * (size - 2) / 2, out=rest.copy(), where=size > 2)
     out[rows, 9], out[rows, 12] = rest, among
@@ -171,13 +166,12 @@ def _nearest_elsewhere(
     return nearest
 
 
-def _others(out: NDArray[np.float32], vectors: NDArray[np.float32], holders: NDArray[np.bool_]) -> None:
-    """Columns 15-17: how similar the documents of other sources are."""
+def _others(out: NDArray[np.float32], cosine: NDArray[np.float32], holders: NDArray[np.bool_]) -> None:
+    """Columns 15-17: how similar (`cosine`, (n, n)) the documents of other sources are."""
     held = holders.astype(np.float32)
-    similarity = vectors @ vectors.T
-    similarity[(held @ held.T) > 0] = -1.0
+    similarity = np.where(held @ held.T > 0, np.float32(-1.0), cosine)
     k = min(3, len(similarity))
-    nearest = np.partition(similarity, -k, axis=1)[:, -k:]
+    nearest = np.partition(similarity, len(similarity) - k, axis=1)[:, -k:]
     some = nearest > -1.0
     found = some.any(axis=1)
     out[:, 15] = np.where(found, nearest.max(axis=1), 0.0)

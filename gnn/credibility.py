@@ -26,13 +26,13 @@ def tampering_evidence(
     `noise` how often relations between sound documents look like conflicts.
     """
     trust = np.maximum(0.0, 2.0 * honest - 1.0)
-    strength = relations.strength
-    i, j = np.nonzero(strength * trust.astype(np.float32))
-    x = relations.dispute[i, j].astype(np.float64)
+    i = np.concatenate([relations.left, relations.right])  # the document, and what the other one says of it
+    j = np.concatenate([relations.right, relations.left])
+    x = relations.dispute.astype(np.float64)
     sound = max(_LEAST_NOISE, noise)
     altered = 1 - (1 - sound) * (1 - _ALTERED)
-    ratio = np.log(altered * x + (1 - altered) * (1 - x)) - np.log(sound * x + (1 - sound) * (1 - x))
-    weighed = scale * strength[i, j] * trust[j] * ratio
+    ratio = np.log((altered * x + (1 - altered) * (1 - x)) / (sound * x + (1 - sound) * (1 - x)))
+    weighed = np.tile(scale * relations.strength * ratio, 2) * trust[j]
     return np.maximum(_MOST_SUPPORT, np.bincount(i, weighed, minlength=len(trust)))
 
 

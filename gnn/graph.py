@@ -63,8 +63,8 @@ def build_graph(signals: Signals) -> Graph:
             logit(signals.verification),
             logit(any_honest),
             signals.tampering,
-            relations.agree.sum(axis=1),
-            relations.conflict.sum(axis=1),
+            relations.degree(relations.agreed),
+            relations.degree(relations.contested),
             held @ np.maximum(signals.evidence.levels, 0) / count,
             np.full(n, signals.way.rate),
             np.full(n, signals.way.colluding),
@@ -98,29 +98,34 @@ def build_graph(signals: Signals) -> Graph:
 
 def _edges(signals: Signals, n: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     relations, holders = signals.relations, signals.evidence.holders
-    weight = relations.agree + relations.conflict
-    weight = np.maximum(weight, np.where(relations.cosine > _NEAR, relations.cosine * 0.5, 0.0))
-    if n > _MOST_EDGES + 1:
-        cut = -np.partition(-weight, _MOST_EDGES, axis=1)[:, _MOST_EDGES]
-        weight = np.where(weight > np.maximum(cut, 0.0)[:, None], weight, 0.0)
-    source, target = np.nonzero(weight.T)  # edges into each document come from its strongest relations
-    shared = (holders[source] & holders[target]).any(axis=1)
+    cosine = relations.cosine
+    weight = np.where(cosine > _NEAR, cosine * np.float32(0.5), np.float32(0.0))
+    for i, j in ((relations.left, relations.right), (relations.right, relations.left)):
+        weight[i, j] = np.maximum(weight[i, j], relations.agreed + relations.contested)
+    crowded = np.flatnonzero((weight > 0).sum(axis=1) > _MOST_EDGES)
+    if len(crowded):
+        rows = weight[crowded]
+        cut = np.partition(rows, n - 1 - _MOST_EDGES, axis=1)[:, n - 1 - _MOST_EDGES]
+        weight[crowded] = np.where(rows > cut[:, None], rows, 0.0)
+    target, source = np.nonzero(weight)  # edges into each document come from its strongest relations
+    place = np.full((n, n), -1, dtype=np.int32)
+    pair = np.arange(len(relations.left), dtype=np.int32)
+    place[relations.left, relations.right] = place[relations.right, relations.left] = pair
+    related = place[source, target]
     between = np.zeros((len(source), len(EDGE_FEATURES)), dtype=np.float32)
-    between[:, 0] = relations.agree[source, target]
-    between[:, 1] = relations.conflict[source, target]
-    between[:, 2] = relations.cosine[source, target]
-    between[:, 3] = shared
+    told = related >= 0
+    between[told, 0] = relations.agreed[related[told]]
+    between[told, 1] = relations.contested[related[told]]
+    between[:, 2] = cosine[source, target]
+    between[:, 3] = (holders[source] & holders[target]).any(axis=1)
     document, holder = np.nonzero(holders)
-    holds = np.zeros((len(document), len(EDGE_FEATURES)), dtype=np.float32)
-    held_by = holds.copy()
-    holds[:, 4] = 1.0
-    held_by[:, 5] = 1.0
-    index = np.concatenate(
+    holds = np.zeros((2 * len(document), len(EDGE_FEATURES)), dtype=np.float32)
+    holds[: len(document), 4] = 1.0
+    holds[len(document) :, 5] = 1.0
+    index = np.stack(
         [
-            np.stack([source, target]),
-            np.stack([holder + n, document]),
-            np.stack([document, holder + n]),
-        ],
-        axis=1,
+            np.concatenate([source, holder + n, document]),
+            np.concatenate([target, document, holder + n]),
+        ]
     )
-    return index.astype(np.int64), np.concatenate([between, holds, held_by])
+    return index, np.concatenate([between, holds])

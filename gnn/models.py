@@ -17,7 +17,6 @@ from gnn.baselines.trees import BoostedTrees
 from gnn.beliefs_io import from_bytes, to_bytes
 from gnn.checkpoint import Checkpoint
 from gnn.graph import build_graph
-from gnn.relations.documents import relate
 from gnn.relations.scorer import MLP
 from gnn.round import VerificationRound
 from gnn.scorer import CredibilityScorer, Scored
@@ -121,9 +120,7 @@ class TrustModel:
         state = td.start(names) if state is None else _widen(state, names)
         holders = np.zeros((len(given.candidates), len(names)), dtype=bool)
         holders[:, [names.index(source) for source in given.sources]] = given.holders
-        relations = relate(
-            self.scorer.channels.relations, given.sentences, given.sentence_vectors, given.vectors, holders
-        )
+        relations = self.scorer.channels.relate(replace(given, sources=names, holders=holders))
         method = td.truth_discovery if self.name == "truth-discovery" else dawid_skene
         belief, after = method(relations, holders, state)
         evidence: tuple[Mapping[str, float], ...] = tuple({"belief": round(float(b), 4)} for b in belief)

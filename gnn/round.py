@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +13,17 @@ from core.embedding.base import Embedder
 from core.records import Candidate
 from gnn.texts import document_sentences
 
-__all__ = ["VerificationRound", "document_sentences", "prepare_round"]
+__all__ = ["VerificationRound", "document_sentences", "on_grid", "prepare_round"]
+_STEPS = 2048.0  # of the grid in 1: a cosine moves by some 2e-4
 
 
 @dataclass(frozen=True)
 class VerificationRound:
     """Documents of one question, embedded by the aggregator.
 
-    `vectors` (n, d), `question_vector` (d,) and `sentence_vectors` (s, d) are unit rows; the
-    sentences of document i stand at `offsets[i]:offsets[i+1]`. `holders` (n, m): source j returned
-    document i. `sources` fixes the columns.
+    `vectors` (n, d), `question_vector` (d,) and `sentence_vectors` (s, d) are unit rows on a grid
+    (`on_grid`), sentences in the order of `sentences`. `holders` (n, m): source j returned document i.
+    `sources` fixes the columns.
     """
 
     question: str
@@ -36,6 +38,26 @@ class VerificationRound:
     @property
     def texts(self) -> list[str]:
         return [candidate.text for candidate in self.candidates]
+
+    @cached_property
+    def cosine(self) -> NDArray[np.float32]:
+        """(n, n) semantic similarity of the documents, its diagonal zero."""
+        cosine = self.vectors @ self.vectors.T
+        np.fill_diagonal(cosine, 0.0)
+        return cosine
+
+
+def on_grid(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Unit rows (n, d) or one (d,) with entries rounded to multiples of 2^-11.
+
+    All partial sums of a product of two such rows are then multiples of 2^-22 below 2, which float32 holds
+    exactly: a cosine is the same on every machine, in every order of summation and in whatever round it is
+    taken, so that what was found of two texts once holds.
+    """
+    steps = vectors * np.float32(_STEPS)
+    np.rint(steps, out=steps)
+    steps *= np.float32(1 / _STEPS)
+    return steps
 
 
 def prepare_round(
@@ -62,11 +84,13 @@ def prepare_round(
         for name in candidate.sources:
             holders[i, column[name]] = True
     parts = [document_sentences(candidate.text) for candidate in candidates]
-    flat = [sentence for own in parts for sentence in own]
-    if vectors is None:
-        vectors = embedder.embed([candidate.text for candidate in candidates])
-    if question_vector is None:
-        question_vector = embedder.embed([question])[0]
+    wanted = [] if vectors is not None else [candidate.text for candidate in candidates]
+    wanted += [] if question_vector is not None else [question]
+    own, asked = len(wanted), len(wanted) - (question_vector is None)
+    found = on_grid(embedder.embed([*wanted, *(sentence for part in parts for sentence in part)]))
     return VerificationRound(
-        question, candidates, names, holders, vectors, question_vector, parts, embedder.embed(flat)
-    )
+        question, candidates, names, holders,
+        found[:asked] if vectors is None else on_grid(vectors),
+        found[asked] if question_vector is None else on_grid(question_vector),
+        parts, found[own:],
+    )  # fmt: skip

@@ -186,8 +186,8 @@ def _evidence(signals: Signals) -> tuple[Mapping[str, float], ...]:
         "verification": signals.verification,
         "holder_honest": signals.any_honest,
         "tampering": signals.tampering,
-        "agree": signals.relations.agree.sum(axis=1),
-        "conflict": signals.relations.conflict.sum(axis=1),
+        "agree": signals.relations.degree(signals.relations.agreed),
+        "conflict": signals.relations.degree(signals.relations.contested),
     }
     table = np.column_stack(list(columns.values())).astype(np.float64)
     rounded = np.where(np.isfinite(table), table.round(4), 0.0).tolist()

@@ -20,6 +20,7 @@ from gnn.inference.large import LargeSourceFilter
 from gnn.inference.source_filter import EXACT_LIMIT, FilterConfig, SourceBeliefs, SourceFilter, Way
 from gnn.inference.suspicion import content_levels
 from gnn.relations.documents import DocumentRelations, relate
+from gnn.relations.memo import RelationMemo
 from gnn.relations.scorer import MLP, RelationScorer
 from gnn.round import VerificationRound
 
@@ -103,6 +104,7 @@ class Channels:
         self.relations = relations
         self.content = content
         self.filter_config = filter_config or FilterConfig()
+        self._memo = RelationMemo()
         self._exact = SourceFilter(self.filter_config)
         self._large = LargeSourceFilter(self.filter_config)
 
@@ -123,11 +125,13 @@ class Channels:
         features, content_logit = self.content_logits(given)
         margin = content_logit - threshold if self.content is not None else content_logit
         trust = sigmoid(margin + 1.0).astype(np.float32)
-        related = relate(
-            self.relations, given.sentences, given.sentence_vectors, given.vectors, given.holders
-        ).gated(trust)
+        related = self.relate(given).gated(trust)
         evidence = round_evidence(related, given.holders, content_levels(given.holders, margin), trust)
         return Observed(features, content_logit, margin, related, evidence)
+
+    def relate(self, given: VerificationRound) -> DocumentRelations:
+        """What the documents of a round say about each other, pairs met before remembered."""
+        return relate(self.relations, given, self._memo)
 
     def judge(self, given: VerificationRound, observed: Observed, prior: SourceBeliefs) -> Signals:
         """All signals of a round that was observed; `prior.sources` must equal `given.sources`."""
@@ -158,8 +162,5 @@ class Channels:
         if self.content is None:
             n = len(given.candidates)
             return np.zeros((n, N_FEATURES), dtype=np.float32), np.full(n, _NO_OBJECTION)
-        features = content_features(
-            given.question, given.texts, given.sentences, given.sentence_vectors,
-            given.vectors, given.question_vector, given.holders,
-        )  # fmt: skip
+        features = content_features(given)
         return features, self.content(features)[:, 0].astype(np.float64)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core.seeding import derive_seed
 from gnn.graph import Graph
 from gnn.model import CredibilityNetwork, NetworkConfig
 from gnn.network import batched, tensors
@@ -31,15 +32,35 @@ def train_network(
     *,
     epochs: int,
     seed: int,
+    starts: int = 1,
     rate: float = 2e-3,
     patience: int = 8,
     report: Callable[[str], None] = lambda line: None,
 ) -> CredibilityNetwork:
-    """AdamW on batches of rounds, the best epoch by validation loss kept.
+    """AdamW on batches of rounds; the best epoch by validation loss is kept.
 
-    Deterministic for a seed on one machine. The running statistics of the inputs are fitted to the
-    training rounds first.
+    It is the best of `starts` initialisations, which end further apart than the epochs of one of them are.
+    Deterministic for a seed on one machine. The running statistics of the inputs are fitted to the training
+    rounds first.
     """
+    found = []
+    for k in range(max(1, starts)):
+        own = seed if k == 0 else derive_seed(seed, "start", k)
+        found.append(_from_one_start(train, validation, config, epochs, own, rate, patience, report))
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _from_one_start(
+    train: Sequence[GraphSample],
+    validation: Sequence[GraphSample],
+    config: NetworkConfig,
+    epochs: int,
+    seed: int,
+    rate: float,
+    patience: int,
+    report: Callable[[str], None],
+) -> tuple[float, CredibilityNetwork]:
+    """The network of the best epoch, with its validation loss."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed % 2**63)
         model = CredibilityNetwork(config)
@@ -68,7 +89,7 @@ def train_network(
                 if stale >= patience:
                     break
         model.load_state_dict(kept)
-    return model.eval()
+    return best, model.eval()
 
 
 def predict(model: CredibilityNetwork, graph: Graph) -> NDArray[np.float64]:

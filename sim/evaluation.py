@@ -32,6 +32,7 @@ from sim.training_rounds import (
 SETTLED = 10  # rounds after which "from round 11 on" counts
 SLEEP = 25  # honest rounds of a sleeper
 AWAKE = 15  # its attacked rounds that are looked at
+SINGLE = 10  # rounds of one federation where every round starts from fresh beliefs
 FOUND = 0.9  # share of attack documents dropped that counts as found
 
 
@@ -81,6 +82,7 @@ class _Tally:
     credibility: list[NDArray[np.float64]] = field(default_factory=list)
     labels: list[NDArray[np.int8]] = field(default_factory=list)
     round_: list[int] = field(default_factory=list)
+    unit: list[tuple[int, int]] = field(default_factory=list)
     reliability: list[tuple[float, float]] = field(default_factory=list)
     attacked: list[bool] = field(default_factory=list)
 
@@ -102,6 +104,10 @@ def evaluate_cell(
 ) -> list[dict[str, Any]]:
     """Rows of one cell: one per model; with `single` every round starts from fresh beliefs.
 
+    Episodes of single rounds are short, so that a cell draws many federations, and intervals resample these:
+    what a single round can tell depends on who holds what. Where beliefs are carried, episodes are few and
+    intervals resample rounds.
+
     A cell whose sources do not attack from the start has episodes of `SLEEP + AWAKE` rounds, at least
     five, and its rows say after how many attacked rounds the liars were found (`rounds_to_find`).
     """
@@ -109,8 +115,10 @@ def evaluate_cell(
     if sleeping:
         episode_rounds_ = SLEEP + AWAKE
         n_rounds = max(n_rounds, 5 * episode_rounds_)
+    elif single:
+        episode_rounds_ = min(episode_rounds_, SINGLE)
     tallies = {name: _Tally() for name in models}
-    opened: dict[str, Any] = {}
+    usual = {name: open_model(name, checkpoint) for name in models}
     episodes = max(1, -(-n_rounds // episode_rounds_))
     for k in range(episodes):
         episode = Episode(
@@ -119,10 +127,12 @@ def evaluate_cell(
             seed=derive_seed(seed, "evaluation", prepared.corpus.name, k),
         )  # fmt: skip
         states: dict[str, Any] = dict.fromkeys(models)
-        opened = {name: open_model(name, checkpoint) for name in models}
+        opened = usual
         warm: list[LabelledRound] = []
         for i, labelled in enumerate(
-            episode_rounds(episode, prepared, questions, embedder, min(episode_rounds_, n_rounds))
+            episode_rounds(
+                episode, prepared, questions, embedder, min(episode_rounds_, n_rounds - k * episode_rounds_)
+            )
         ):
             if i < cell.warmup:
                 warm.append(labelled)
@@ -136,6 +146,7 @@ def evaluate_cell(
                 tally.credibility.append(scored.credibility)
                 tally.labels.append(labelled.labels)
                 tally.round_.append(i - cell.warmup)
+                tally.unit.append((k, 0) if single else (k, i))
                 tally.attacked.append(labelled.attacked)
                 liars = labelled.simulated.malicious
                 honest = [v for s, v in scored.reliability.items() if s not in liars]
@@ -206,13 +217,14 @@ def _figures(tally: _Tally, seed: int, first: int = 0) -> dict[str, Any]:
             int((((tally.credibility[i] >= 0.5) == kept) & (tally.labels[i] == code)).sum()) for i in chosen
         ]
         total = [int((tally.labels[i] == code).sum()) for i in chosen]
-        interval = ratio_interval(right, total, list(range(len(chosen))), rng)
+        interval = ratio_interval(right, total, [tally.unit[i] for i in chosen], rng)
         return ratio(right, total), None if interval is None else list(interval)
 
-    rounds = np.repeat(np.arange(len(chosen)), [len(tally.labels[i]) for i in chosen])
+    place = {unit: k for k, unit in enumerate(dict.fromkeys(tally.unit[i] for i in chosen))}
+    units = np.repeat([place[tally.unit[i]] for i in chosen], [len(tally.labels[i]) for i in chosen])
     tpr, tpr_ci = share(BENIGN, True)
     tnr, tnr_ci = share(MALICIOUS, False)
-    area_ci = auroc_interval(credibility[known], benign[known], rounds[known], rng)
+    area_ci = auroc_interval(credibility[known], benign[known], units[known], rng)
     last = [i for i in chosen if tally.round_[i] == max(tally.round_)]
     return {
         "n_rounds": len(chosen),

@@ -68,7 +68,7 @@ class TrainingConfig(StrictModel):
     `world_rounds`: rounds of each of `worlds` synthetic worlds for it, where the synthetic world is among
     the data; `episodes` per data set, of `rounds` rounds each, for the other parts; `clean_cost`: share of
     clean documents that the content threshold rejects; `baselines`: whether the paper's network and the
-    row models are trained too.
+    row models are trained too; `epochs` from each of `starts` initialisations of the network.
     """
 
     seed: int = 0
@@ -83,7 +83,8 @@ class TrainingConfig(StrictModel):
     clean_cost: float = Field(default=0.005, gt=0.0, lt=0.5)
     hidden: int = Field(default=48, ge=8)
     heads: int = Field(default=4, ge=1)
-    epochs: int = Field(default=30, ge=1)
+    epochs: int = Field(default=10, ge=1)
+    starts: int = Field(default=3, ge=1)
     paper_epochs: int = Field(default=8, ge=1)
     baselines: bool = True
 
@@ -150,10 +151,7 @@ class Trainer:
         x, y, weight, validation, clean = [], [], [], [], []
         for held, labelled in self._all_rounds():
             given = labelled.prepared
-            features = content_features(
-                given.question, given.texts, given.sentences, given.sentence_vectors,
-                given.vectors, given.question_vector, given.holders,
-            )  # fmt: skip
+            features = content_features(given)
             # tampered documents count as sound: the channel must not learn the style of an edit, nor take
             # near-duplicates that honest sources hold for copies of a poison
             sound = (labelled.labels != MALICIOUS) | (not labelled.injected)
@@ -195,7 +193,7 @@ class Trainer:
                 self._add_paper(paper, labelled)
         sizes = NetworkConfig(hidden=self.config.hidden, heads=self.config.heads)
         model = train_network(
-            samples[False], samples[True], sizes, epochs=self.config.epochs,
+            samples[False], samples[True], sizes, epochs=self.config.epochs, starts=self.config.starts,
             seed=derive_seed(self.config.seed, "network"), report=self.report,
         )  # fmt: skip
         known, unknown = judged(model, carried), judged(model, single)

@@ -21,7 +21,7 @@ from core.seeding import generator
 from gnn.relations.documents import pair_sentences
 from gnn.relations.pairs import SentencePairs
 from gnn.relations.scorer import AGREE, CONFLICT, NEUTRAL
-from gnn.round import document_sentences
+from gnn.round import document_sentences, on_grid
 from sim.attacks.reword import reword
 from sim.attacks.tamper import tamper
 from sim.attacks.view import CorpusView, view_of
@@ -197,10 +197,10 @@ def facts_in(sentence: str, values: Sequence[tuple[str, ...]]) -> frozenset[int]
 
 def _pairs(versions: list[_Version], whole: list[str], embedder: Embedder) -> LabelledPairs:
     told = [one for version in versions for one in version]
-    vectors = embedder.embed(_sentences(versions))
-    documents = embedder.embed(whole)
+    vectors = on_grid(embedder.embed(_sentences(versions)))
+    documents = on_grid(embedder.embed(whole))
     own = [[one.text for one in version] for version in versions]
-    found = pair_sentences(own, vectors, documents @ documents.T, ~np.eye(len(versions), dtype=bool))
+    found = pair_sentences(own, vectors, documents @ documents.T, *np.triu_indices(len(versions), 1))
     cosine, mutual = found.context[:, 0].tolist(), found.context[:, 1].tolist()
     labels = np.array(
         [

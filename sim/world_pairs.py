@@ -40,8 +40,8 @@ def world_pairs(
 
 
 def _pairs(given: VerificationRound, world: FactWorld, originals: dict[str, str]) -> LabelledPairs:
-    cosine = (given.vectors @ given.vectors.T).astype(np.float32)
-    found = pair_sentences(given.sentences, given.sentence_vectors, cosine, comparable(given.holders))
+    one, other = np.nonzero(np.triu(comparable(given.holders)))
+    found = pair_sentences(given.sentences, given.sentence_vectors, given.cosine, one, other)
     told = []
     for candidate, sentences in zip(given.candidates, given.sentences, strict=True):
         doc_id = candidate.holders[0].doc_id

@@ -17,8 +17,9 @@ from core.errors import EmbeddingError, StoreError
 from core.text import content_hash
 
 _CHUNK = 500  # below SQLite's limit of bound variables
-_SHORT = 400  # characters up to which a text's hash is remembered: sentences come again and again
-_hash = lru_cache(maxsize=100_000)(content_hash)
+_SHORT = 400  # characters: more short texts than long ones are remembered with their hash
+_short_hash = lru_cache(maxsize=100_000)(content_hash)
+_long_hash = lru_cache(maxsize=10_000)(content_hash)
 
 
 class VectorStore:
@@ -112,7 +113,8 @@ class CachedEmbedder:
         self.store = store
         self.hits = 0
         self.misses = 0
-        self._memory: OrderedDict[str, Vectors] = OrderedDict()
+        self._slots: OrderedDict[str, int] = OrderedDict()  # hash -> row of `_vectors`
+        self._vectors = np.zeros((0, 0), dtype=np.float32)
         self._limit = memory
         self._batch = batch
         self._lock = threading.Lock()
@@ -129,13 +131,14 @@ class CachedEmbedder:
         """(n, dimension) float32 unit rows, cached by content."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        keys = [_hash(text) if len(text) <= _SHORT else content_hash(text) for text in texts]
+        keys = [_short_hash(text) if len(text) <= _SHORT else _long_hash(text) for text in texts]
         with self._lock:
-            if all(map(self._memory.__contains__, keys)):  # the usual case, kept quick
+            slots = list(map(self._slots.get, keys))
+            if None not in slots:  # the usual case, kept quick
                 for key in keys:
-                    self._memory.move_to_end(key)
+                    self._slots.move_to_end(key)
                 self.hits += len(set(keys))
-                return np.concatenate([self._memory[key] for key in keys]).reshape(len(keys), -1)
+                return self._vectors[np.array(slots, dtype=np.int64)]
             distinct = dict(zip(keys, texts, strict=True))
             found = self._lookup(distinct)
             missing = [key for key in distinct if key not in found]
@@ -152,17 +155,32 @@ class CachedEmbedder:
                         self.identity,
                         {k: v.astype("<f4").tobytes() for k, v in zip(group, vectors, strict=True)},
                     )
-            for key in distinct:
-                self._memory[key] = found[key]
-                self._memory.move_to_end(key)
-            while len(self._memory) > self._limit:
-                self._memory.popitem(last=False)
+            self._remember({key: found[key] for key in distinct})
         return np.concatenate([found[key] for key in keys]).reshape(len(keys), -1)  # quicker than stack
 
     def _lookup(self, distinct: dict[str, str]) -> dict[str, Vectors]:
-        found = {key: self._memory[key] for key in distinct if key in self._memory}
+        found = {key: self._vectors[self._slots[key]] for key in distinct if key in self._slots}
         if self.store is not None and len(found) < len(distinct):
             rest = [key for key in distinct if key not in found]
             for key, blob in self.store.read(self.identity, rest).items():
                 found[key] = np.frombuffer(blob, dtype="<f4").astype(np.float32)
         return found
+
+    def _remember(self, found: dict[str, Vectors]) -> None:
+        """Keep these vectors, the last `_limit` of them; the least recently used ones make room."""
+        kept = list(found)[-self._limit :] if self._limit else []
+        for key in kept:
+            if key in self._slots:
+                self._slots.move_to_end(key)
+        new = [key for key in kept if key not in self._slots]
+        free = [self._slots.popitem(last=False)[1] for _ in range(len(self._slots) + len(new) - self._limit)]
+        end = len(self._slots) + len(free)
+        free += range(end, end + len(new) - len(free))
+        if new and max(free) >= len(self._vectors):
+            grown = np.zeros((min(self._limit, 2 * max(free) + 2), len(found[new[0]])), dtype=np.float32)
+            if len(self._vectors):
+                grown[: len(self._vectors)] = self._vectors
+            self._vectors = grown
+        for key, slot in zip(new, free, strict=True):
+            self._vectors[slot] = found[key]
+            self._slots[key] = slot

@@ -20,12 +20,15 @@ MOST_BETWEEN = 3.0  # weight of all that two sources tell each other in a round
 class RoundEvidence:
     """Evidence of one round over m sources and n documents.
 
-    `holders` (n, m) who returned which text; `dispute` (n, n) x in [0,1]; `weight` (n, n) W >= 0,
-    its diagonal the weight of an identical text at two sources; `levels` (m,) the content level
-    of each source (`gnn.inference.suspicion`); `present` (m,) whether the source answered at all.
+    `holders` (n, m) who returned which text; `left`, `right` (k,) the pairs of related documents, left <=
+    right: a text that several sources hold is related to itself; `dispute` (k,) x in [0,1] and `weight` (k,)
+    W >= 0 of them; `levels` (m,) the content level of each source (`gnn.inference.suspicion`); `present` (m,)
+    whether the source answered at all.
     """
 
     holders: NDArray[np.bool_]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
     dispute: NDArray[np.float32]
     weight: NDArray[np.float32]
     levels: NDArray[np.int8]
@@ -40,36 +43,34 @@ class RoundEvidence:
     @property
     def strength(self) -> NDArray[np.float64]:
         """(m,) how much pair evidence touches each source."""
-        held = self.holders.astype(np.float64)
-        between = held.T @ self.weight @ held
-        np.fill_diagonal(between, 0.0)
-        return between.sum(axis=1)
+        return self.between.told.sum(axis=1)
 
 
 class PairEvidence:
     """Log-likelihoods of a round's related document pairs, summed by pair of sources.
 
     However much two sources return, together they weigh no more than `MOST_BETWEEN`: five texts at each that
-    make one claim are 25 agreements, and would else outvote all that independent sources say.
+    make one claim are 25 agreements, and would else outvote all that independent sources say. `told` (m, m)
+    is what they would weigh without that bound.
     """
 
     def __init__(self, evidence: RoundEvidence) -> None:
-        i, j = np.nonzero(evidence.weight)
-        once = i <= j
-        i, j = i[once], j[once]
+        some = np.flatnonzero(evidence.weight)
+        i, j = evidence.left[some], evidence.right[some]
         # one entry for each pair of sources that hold a related pair of documents
         held = evidence.holders
-        pair, left, right = np.nonzero(held[i][:, :, None] & held[j][:, None, :])
-        apart = left != right
-        pair, left, right = pair[apart], left[apart], right[apart]
         m = self._sources = held.shape[1]
-        self._cell = left * m + right
-        weight = np.where(i == j, 0.5, 1.0) * evidence.weight[i, j]  # one text twice is counted both ways
-        told = weight[pair].astype(np.float64)
+        entry = np.flatnonzero(held[i][:, :, None] & held[j][:, None, :])
+        pair, cell = np.divmod(entry, max(1, m * m))
+        apart = np.flatnonzero(cell % (m + 1))  # else one source holds both
+        pair, self._cell = pair[apart], cell[apart]
+        weight = np.where(i == j, 0.5, 1.0) * evidence.weight[some]  # one text twice is counted both ways
+        told = weight[pair]
         total = np.bincount(self._cell, told, minlength=m * m).reshape(m, m)
-        share = np.minimum(1.0, MOST_BETWEEN / np.maximum(total + total.T, 1e-9))
+        self.told = total + total.T
+        share = np.minimum(1.0, MOST_BETWEEN / np.maximum(self.told, 1e-9))
         self._weight = told * share.ravel()[self._cell]
-        self._dispute = evidence.dispute[i, j].astype(np.float64)[pair]
+        self._dispute = evidence.dispute[some].astype(np.float64)[pair]
         self._known: dict[bytes, NDArray[np.float64]] = {}
 
     def __call__(self, noise: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -99,14 +100,21 @@ def round_evidence(
     linked to), so that a round in which everything is replicated counts no more than one that is not.
     """
     held = holders.astype(np.float32)
-    strength = relations.strength
-    linked = (relations.agree + relations.conflict) > LINKED
-    reach = (linked.astype(np.float32) @ held) > 0
-    reach |= holders & (holders.sum(axis=1, keepdims=True) > 1)
-    own = holders & (holders.sum(axis=1, keepdims=True) == 1)
-    degree = (reach & ~own).sum(axis=1) - (holders.sum(axis=1) > 1)
+    count = holders.sum(axis=1)
+    shared = count > 1
+    linked = np.flatnonzero(relations.agreed + relations.contested > LINKED)
+    i, j = relations.left[linked], relations.right[linked]
+    link = np.zeros((len(holders), len(holders)), dtype=np.float32)
+    link[i, j] = link[j, i] = 1.0
+    reach = (link @ held) > 0
+    reach |= holders & shared[:, None]
+    own = holders & (count == 1)[:, None]
+    degree = (reach & ~own).sum(axis=1) - shared
     scale = min(MOST_SCALE, 2.0 / (1.0 + float(degree.mean()))) if len(degree) else MOST_SCALE
-    weight = PAIR_WEIGHT * scale * strength
-    np.fill_diagonal(weight, PAIR_WEIGHT * scale * trust**2)
-    present = np.asarray(holders.any(axis=0))
-    return RoundEvidence(holders, relations.dispute, weight.astype(np.float32), levels, present, scale)
+    twice = np.flatnonzero(shared)
+    weight = np.concatenate([relations.strength, trust[twice] ** 2]) * np.float32(PAIR_WEIGHT * scale)
+    dispute = np.concatenate([relations.dispute, np.zeros(len(twice), np.float32)])
+    left, right = (np.concatenate([side, twice]) for side in (relations.left, relations.right))
+    return RoundEvidence(
+        holders, left, right, dispute, weight, levels, np.asarray(holders.any(axis=0)), scale
+    )

@@ -19,6 +19,8 @@ from gnn.inference.evidence import RoundEvidence
 from gnn.inference.suspicion import LEVELS, SuspicionConfig, learn, level_log_likelihood
 
 EXACT_LIMIT = 12
+_MISLEADING = 0.5  # rate of conflict at which a relation says nothing about anybody
+_LARGE = 40.0  # log(1 + exp(x)) is x from here on
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class SourceFilter:
         m = len(beliefs.sources)
         pace = np.minimum(1.0, (evidence.strength + evidence.present) / c.full_evidence)
         full = np.zeros((2**m, beliefs.log_mass.shape[1]))
-        codes = beliefs.labelings @ (1 << np.arange(m))
+        codes = _codes(beliefs.labelings)
         full[codes] = beliefs.mass
         low = m // 2  # sources change sides independently: first the lower half of the bits, then the upper
         cube = full.reshape(2 ** (m - low), 2**low, -1)
@@ -191,18 +193,24 @@ class SourceFilter:
         honest, which is what clears sources of an early slip where nobody else holds what they hold. Where
         nobody lies, nobody has a way of lying yet.
         """
+        whoever, nobody = self._way_changes
+        after = mass @ whoever
+        honest = ~labelings.any(axis=1)
+        after[honest] = mass[honest] @ nobody
+        return after
+
+    @cached_property
+    def _way_changes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(c, c) twice: chance of each way (row) to become another (column), with and without liars."""
         c = self.config
-        prior = np.exp(self.way_prior()).reshape(2, -1)
-        kinds = mass.reshape(len(mass), 2, -1)
-        others = kinds.sum(axis=2, keepdims=True) * prior / prior.sum(axis=1, keepdims=True)
-        kinds = (1 - c.spread) * kinds + c.spread * others
-        change = np.array(
-            [[1 - c.starts_planting, c.stops_planting], [c.starts_planting, 1 - c.stops_planting]]
+        prior = np.exp(self.way_prior())
+        half = len(prior) // 2  # ways without planting, then the same with it
+        besides = (1 - c.spread) * np.eye(half) + c.spread * prior[:half] / prior[:half].sum()
+        kinds = np.array(
+            [[1 - c.starts_planting, c.starts_planting], [c.stops_planting, 1 - c.stops_planting]]
         )
-        after = change @ kinds
-        nobody = ~labelings.any(axis=1)
-        after[nobody] = kinds[nobody].sum(axis=1, keepdims=True) * prior.sum(axis=1, keepdims=True)
-        return after.reshape(mass.shape)
+        anew = np.array([[1 - c.planting, c.planting]] * 2)
+        return np.kron(kinds, besides), np.kron(anew, besides)
 
     def log_likelihood(
         self, labelings: NDArray[np.bool_], evidence: RoundEvidence, levels: NDArray[np.float64]
@@ -224,8 +232,8 @@ class SourceFilter:
         both = pairs[honest] - 2 * pairs[mixed] + pairs[lying]
         out = _who_lies(labelings) @ np.concatenate([single, both], axis=1).T + everyone[honest]
         # a round in which relations mislead accuses nobody: it bounds what one round can do
-        misled = np.log(c.misled_share) + evidence.between(np.array([0.5])).sum() / 2
-        told = np.logaddexp(np.log1p(-c.misled_share) + out, misled)
+        misled = np.log(c.misled_share) + between[self._misleading].sum() / 2
+        told = misled + _softplus(out + (np.log1p(-c.misled_share) - misled))
         return np.concatenate([told + unplanted, told + planted[:, None]], axis=1)
 
     @cached_property
@@ -239,8 +247,23 @@ class SourceFilter:
             clash = 1 - (1 - way.noise) * (1 - way.rate)
             liars = way.noise + 0.1 * way.rate if way.colluding else 1 - (1 - clash) * (1 - way.rate)
             table.append([min(rate, 0.97) for rate in (way.noise, clash, liars)])
-        distinct, column = np.unique(np.array(table).round(9), return_inverse=True)
-        return distinct, column.reshape(-1, 3).T
+        distinct, column = np.unique(np.array([*table, [_MISLEADING] * 3]).round(9), return_inverse=True)
+        return distinct, column.reshape(-1, 3)[:-1].T
+
+    @cached_property
+    def _misleading(self) -> int:
+        """Which of the distinct rates is that of relations that mislead."""
+        return int(np.searchsorted(self._rates[0], _MISLEADING))
+
+
+def _softplus(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log(1 + exp(x)) in half the time that numpy's own logaddexp takes."""
+    return np.where(x > _LARGE, x, np.log1p(np.exp(np.minimum(x, _LARGE))))
+
+
+def _codes(labelings: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(k,) each labeling (k, m) as a number, source j as bit j."""
+    return np.asarray(labelings @ (1 << np.arange(labelings.shape[1])))
 
 
 @lru_cache(maxsize=64)

@@ -42,37 +42,34 @@ def pair_features(
     A single false alarm among many sentences that agree is told from a conflict by what comes second.
     """
     k, context = len(pairs.documents), pairs.context
-    order = np.argsort(pairs.place, kind="stable")
     count = np.bincount(pairs.place, minlength=k)
-    starts = np.cumsum(count) - count
-    mutual = np.where(context[:, _MUTUAL] > 0, conflict, 0.0)
-    most, second = _two_largest(np.stack([conflict, agree, mutual])[:, order], starts, count)
-    first = order[starts]
+    ends = np.cumsum(count)
+    starts = ends - count
+    mutual = np.where(context[:, _MUTUAL] > 0, conflict, np.float32(0.0))
+    columns = []
+    for told in (conflict, agree, mutual):
+        # by value within each pair: sums are then the same in whatever order the sentences came
+        ordered = told[np.lexsort((told, pairs.place))].astype(np.float64)
+        most, second = ordered[ends - 1], np.where(count > 1, ordered[ends - 2], _LEAST)
+        columns += [_logit(most), _logit(second), np.log1p(np.add.reduceat(ordered, starts))]
+    first = np.empty(k, dtype=np.int64)
+    first[pairs.place] = np.arange(len(pairs))
     return np.column_stack(
         [
-            most[0],
-            second[0],
-            most[1],
-            second[1],
-            np.log1p(np.bincount(pairs.place, conflict, k)),
-            np.log1p(np.bincount(pairs.place, agree, k)),
+            columns[0],
+            columns[1],
+            columns[3],
+            columns[4],
+            columns[2],
+            columns[5],
             np.log(np.maximum(count, 1)),
-            most[2],
+            columns[6],
             context[first, _COSINE],
             context[first, _SHARED],
         ]
     ).astype(np.float32)
 
 
-def _two_largest(
-    values: NDArray[np.float32], starts: NDArray[np.int64], count: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Logits of the largest and the second largest of each group of columns, (rows, k) each."""
-    p = np.clip(values.astype(np.float64), _LEAST, 1.0 - _LEAST)
-    most = np.maximum.reduceat(p, starts, axis=1)
-    columns = np.arange(p.shape[1])
-    holds = p == np.repeat(most, count, axis=1)
-    first = np.minimum.reduceat(np.where(holds, columns, p.shape[1]), starts, axis=1)
-    np.put_along_axis(p, first, _LEAST, axis=1)  # a group of one has nothing that comes second
-    second = np.maximum.reduceat(p, starts, axis=1)
-    return np.log(most / (1.0 - most)), np.log(second / (1.0 - second))
+def _logit(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    p = np.clip(p, _LEAST, 1.0 - _LEAST)
+    return np.log(p / (1.0 - p))

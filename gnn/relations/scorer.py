@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast, runtime_checkable
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +41,27 @@ class MLP:
     biases: tuple[NDArray[np.float32], ...]
 
     def __call__(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """(n, out) logits for (n, in) inputs."""
-        h = ((x - self.mean) / self.scale).astype(np.float32)
-        for i, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
+        """(n, out) logits for (n, in) inputs.
+
+        Added up in double precision and rounded once: a row's logits do not depend on its company.
+        """
+        h = x.astype(np.float64)
+        for i, (w, b) in enumerate(self._folded):
             h = h @ w + b
             if i + 1 < len(self.weights):
-                h = np.tanh(h)
-        return h
+                np.tanh(h, out=h)
+        return h.astype(np.float32)
+
+    @cached_property
+    def _folded(self) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Weights and biases with the standardisation in the first of them."""
+        layers = [
+            (w.astype(np.float64), b.astype(np.float64))
+            for w, b in zip(self.weights, self.biases, strict=True)
+        ]
+        w, b = layers[0]
+        w = w / self.scale.astype(np.float64)[:, None]
+        return [(w, b - self.mean.astype(np.float64) @ w), *layers[1:]]
 
     def to_arrays(self, prefix: str) -> dict[str, NDArray[np.float32]]:
         """Named arrays for a checkpoint."""
@@ -91,71 +106,32 @@ class FactCache:
 
 
 _SENTENCES, _DOCUMENTS = "relations", "document_relations"
-_BITS = 21  # of a number in a key: three of them in one integer, which is looked up faster than a tuple
 
 
 class LexicalRelationScorer:
-    """The default: a small network over fact features, features cached by sentence pair.
+    """The default: a small network over fact features.
 
     Args:
         network: maps (p, N_FEATURES) to 3 logits of a pair of sentences.
         documents: maps (k, len(combine.FEATURES)) to 3 logits of a pair of documents; None takes the
             strongest sentence pair.
-        cache: sentence pairs remembered; when they are full, or sentences and names reach 2^21, all go.
     """
 
-    def __init__(self, network: MLP, documents: MLP | None = None, cache: int = 500_000) -> None:
+    def __init__(self, network: MLP, documents: MLP | None = None) -> None:
         if network.weights[0].shape[0] != N_FEATURES or network.weights[-1].shape[1] != 3:
             raise ValueError(f"relation network must map {N_FEATURES} features to 3 logits")
         self.network = network
         self.documents = documents
         self.identity = SCHEMA
         self.facts = FactCache()
-        self._numbers: dict[str | frozenset[str], int] = {}  # of sentences, and of names
-        self._known: dict[int, int] = {}  # key of a sentence pair -> its row of `_rows`
-        self._rows = np.zeros((0, len(FEATURES)), dtype=np.float32)
-        self._limit = cache
 
     def features(self, pairs: SentencePairs) -> NDArray[np.float32]:
         """(p, N_FEATURES) inputs of the network."""
-        keys = self._keys(pairs)
-        rows = list(map(self._known.get, keys))
-        if None in rows:
-            new = {key: i for i, (key, row) in enumerate(zip(keys, rows, strict=True)) if row is None}
-            if len(self._known) + len(new) > self._limit:  # full: start anew with this call's pairs
-                self._known.clear()
-                self._numbers.clear()
-                keys = self._keys(pairs)
-                new = {key: i for i, key in enumerate(keys)}
-            self._learn(pairs, new)
-            rows = list(map(self._known.get, keys))
-        return np.concatenate([self._rows[np.array(rows, dtype=np.int64)], pairs.context], axis=1)
-
-    def _keys(self, pairs: SentencePairs) -> list[int]:
-        """One number for each row's sentences and names."""
-        if len(self._numbers) + len(pairs.sentences) + len(pairs.names) >= 1 << _BITS:
-            self._known.clear()
-            self._numbers.clear()
-        number = self._numbers
-        texts = np.array([number.setdefault(text, len(number)) for text in pairs.sentences], dtype=np.int64)
-        names = np.array([number.setdefault(name, len(number)) for name in pairs.names], dtype=np.int64)
-        key = (names[pairs.place] << 2 * _BITS) | (texts[pairs.first] << _BITS) | texts[pairs.second]
-        return cast("list[int]", key.tolist())
-
-    def _learn(self, pairs: SentencePairs, new: Mapping[int, int]) -> None:
-        """Compute and remember the features of rows of `pairs`, by their keys."""
-        rows = np.fromiter(new.values(), dtype=np.int64, count=len(new))
-        used, at = np.unique(np.stack([pairs.first[rows], pairs.second[rows]]), return_inverse=True)
+        used, at = np.unique(np.concatenate([pairs.first, pairs.second]), return_inverse=True)
         facts = [self.facts.get(pairs.sentences[k]) for k in used.tolist()]
         left, right = at.reshape(2, -1).tolist()
-        made = fact_features(facts, left, right, [pairs.names[k] for k in pairs.place[rows].tolist()])
-        start, end = len(self._known), len(self._known) + len(new)
-        if end > len(self._rows):
-            grown = np.zeros((2 * end, len(FEATURES)), dtype=np.float32)
-            grown[:start] = self._rows[:start]
-            self._rows = grown
-        self._rows[start:end] = made
-        self._known.update(zip(new, range(start, end), strict=True))
+        made = fact_features(facts, left, right, [pairs.names[k] for k in pairs.place.tolist()])
+        return np.concatenate([made, pairs.context], axis=1)
 
     def score(self, pairs: SentencePairs) -> NDArray[np.float32]:
         """(p, 3) probabilities neutral, agree, conflict of each pair of sentences."""

@@ -26,7 +26,6 @@ from gnn.checkpoint import Checkpoint, load_checkpoint
 from gnn.credibility import tampering_evidence, verification_credibility
 from gnn.inference.evidence import round_evidence
 from gnn.inference.suspicion import content_levels
-from gnn.relations.documents import relate
 from gnn.round import VerificationRound, document_sentences, prepare_round
 from gnn.scorer import SCHEMAS, CredibilityScorer
 from gnn.signals import sigmoid
@@ -123,11 +122,8 @@ def stepwise(scorer: CredibilityScorer, given: Given, embedder: Embedder) -> dic
     margin = logits - scorer.threshold
     related = step(
         "align_relations",
-        lambda: relate(
-            channels.relations, prepared.sentences, prepared.sentence_vectors, prepared.vectors,
-            prepared.holders,
-        ),
-    )  # fmt: skip
+        lambda: channels.relate(prepared),
+    )
     prior = scorer.start(prepared.sources)
 
     def infer() -> None:

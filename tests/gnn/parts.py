@@ -138,15 +138,40 @@ def relations_of(
     agree: Sequence[tuple[int, int, float]] = (),
     conflict: Sequence[tuple[int, int, float]] = (),
 ) -> DocumentRelations:
-    """Relations with the named entries, symmetric."""
-    matrices = []
-    for entries in (agree, conflict):
-        matrix = np.zeros((n, n), np.float32)
+    """Relations with the named entries."""
+    told = np.zeros((2, n, n), np.float32)
+    for kind, entries in enumerate((agree, conflict)):
         for i, j, value in entries:
-            matrix[i, j] = matrix[j, i] = value
-        matrices.append(matrix)
-    aligned = ((matrices[0] + matrices[1]) > 0).astype(np.int64)
-    return DocumentRelations(matrices[0], matrices[1], np.zeros((n, n), np.float32), aligned)
+            told[kind, min(i, j), max(i, j)] = value
+    left, right = np.nonzero(told.sum(axis=0))
+    return DocumentRelations(
+        left, right, *told[:, left, right], np.ones(len(left), np.int64), np.zeros((n, n), np.float32)
+    )
+
+
+def evidence_of(
+    holders: NDArray[np.bool_],
+    dispute: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    levels: NDArray[np.int8],
+    present: NDArray[np.bool_],
+    scale: float,
+) -> RoundEvidence:
+    """Evidence given as symmetric (n, n) matrices."""
+    left, right = np.nonzero(np.triu(weight))
+    return RoundEvidence(
+        holders, left, right, dispute[left, right], weight[left, right], levels, present, scale
+    )
+
+
+def matrices(evidence: RoundEvidence) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Dispute and weight of `evidence` as symmetric (n, n) matrices."""
+    n = len(evidence.holders)
+    dispute, weight = np.zeros((n, n)), np.zeros((n, n))
+    for i, j, x, w in zip(evidence.left, evidence.right, evidence.dispute, evidence.weight, strict=True):
+        dispute[i, j] = dispute[j, i] = x
+        weight[i, j] = weight[j, i] = w
+    return dispute, weight
 
 
 def random_evidence(rng: np.random.Generator, m: int, liars: Sequence[int] = (), n: int = 0) -> RoundEvidence:
@@ -162,4 +187,4 @@ def random_evidence(rng: np.random.Generator, m: int, liars: Sequence[int] = (),
     weight = np.triu(rng.uniform(0, 1, (n, n)) * (rng.random((n, n)) < 0.7), 1)
     weight = (weight + weight.T).astype(np.float32)
     levels = rng.choice([-1, 0, 1, 2], m, p=[0.1, 0.8, 0.05, 0.05]).astype(np.int8)
-    return RoundEvidence(holders, dispute, weight, levels, levels >= 0, 1.0)
+    return evidence_of(holders, dispute, weight, levels, levels >= 0, 1.0)

@@ -13,10 +13,7 @@ from tests.gnn.parts import EMBEDDER, OTHER, QUESTION, TRUE, a_round
 
 
 def rows(given_: VerificationRound) -> NDArray[np.float32]:
-    return content_features(
-        given_.question, given_.texts, given_.sentences, given_.sentence_vectors, given_.vectors,
-        given_.question_vector, given_.holders,
-    )  # fmt: skip
+    return content_features(given_)
 
 
 def plain(given_: VerificationRound) -> NDArray[np.float32]:

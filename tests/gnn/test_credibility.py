@@ -123,10 +123,11 @@ def test_tampering_evidence_equals_the_formula_in_plain_loops(n: int, seed: int,
     sound = max(0.05, noise)
     altered = 1 - (1 - sound) * 0.2
     wanted = []
+    dispute, strength = related.matrix(related.dispute), related.matrix(related.strength)
     for i in range(n):
         total = 0.0
         for j in range(n):
-            x, s = float(related.dispute[i, j]), float(related.strength[i, j])
+            x, s = float(dispute[i, j]), float(strength[i, j])
             ratio = np.log((altered * x + (1 - altered) * (1 - x)) / (sound * x + (1 - sound) * (1 - x)))
             total += evidence.scale * s * max(0.0, 2 * honest[j] - 1) * ratio
         wanted.append(max(-1.0, total))

@@ -8,7 +8,7 @@ from core.embedding.hashing import HashingEmbedder
 from sim.attacks.base import AttackOptions
 from sim.corpora import load_corpus
 from sim.corpora.records import select_questions
-from sim.evaluation import SETTLED, Cell, _figures, _Tally, cells, evaluate_cell, rounds_to_find
+from sim.evaluation import SETTLED, SINGLE, Cell, _figures, _Tally, cells, evaluate_cell, rounds_to_find
 from sim.rounds import PreparedCorpus, prepare
 from sim.training_rounds import BENIGN, MALICIOUS
 from tests.gnn.parts import make_checkpoint
@@ -69,7 +69,16 @@ def test_settled_rows_count_from_the_eleventh_round_on(world: PreparedCorpus) ->
     (fresh,) = judged(
         world, Cell("ata", "plain", 3), n_rounds=SETTLED + 2, models=("agreement",), single=True
     )
-    assert fresh["beliefs"] == "single"
+    assert (fresh["beliefs"], fresh["n_rounds"]) == ("single", SETTLED + 2)
+
+
+def test_intervals_of_single_rounds_resample_federations(world: PreparedCorpus) -> None:
+    """One federation leaves nothing to resample, rounds of it would."""
+    cell = Cell("ata", "plain", 3)
+    (one,) = judged(world, cell, n_rounds=SINGLE, models=("agreement",), single=True)
+    assert one["auroc_ci95"] == [one["auroc"]] * 2
+    (carried, *_) = judged(world, cell, n_rounds=SINGLE, models=("agreement",))
+    assert carried["auroc_ci95"][0] < carried["auroc_ci95"][1]
 
 
 def test_warm_up_rounds_are_not_counted(world: PreparedCorpus) -> None:
@@ -89,6 +98,7 @@ def test_figures_by_hand() -> None:
         credibility=[np.array([0.9, 0.4, 0.2]), np.array([0.8, 0.7, 0.9])],
         labels=[np.array([1, 1, 0], np.int8), np.array([1, 0, -1], np.int8)],
         round_=[0, 1],
+        unit=[(0, 0), (0, 1)],
         reliability=[(0.6, 0.5), (0.9, 0.1)],
     )
     found = _figures(tally, 0)

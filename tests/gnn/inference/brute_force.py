@@ -10,6 +10,7 @@ import pytest
 
 from gnn.inference.evidence import MOST_BETWEEN, RoundEvidence
 from gnn.inference.source_filter import FilterConfig, SourceBeliefs
+from tests.gnn.parts import matrices
 
 Labeling = tuple[bool, ...]
 State = dict[tuple[Labeling, int], float]
@@ -34,6 +35,7 @@ def pairs(evidence: RoundEvidence, rate_of) -> float:
     What two sources tell each other weighs `MOST_BETWEEN` together, or less.
     """
     n, m = evidence.holders.shape
+    disputed, weighed = matrices(evidence)
     total = 0.0
     for a in range(m):
         for b in range(a + 1, m):
@@ -42,7 +44,7 @@ def pairs(evidence: RoundEvidence, rate_of) -> float:
             for i in range(n):
                 for k in range(n):
                     if evidence.holders[i, a] and evidence.holders[k, b]:
-                        x, w = float(evidence.dispute[i, k]), float(evidence.weight[i, k])
+                        x, w = disputed[i, k], weighed[i, k]
                         told += w * math.log(r * x + (1 - r) * (1 - x))
                         weight += w
             total += told if weight <= MOST_BETWEEN else told * MOST_BETWEEN / weight
@@ -137,10 +139,11 @@ def learned(counts: Counts, evidence: RoundEvidence) -> Counts:
 def next_prior(state: State, evidence: RoundEvidence) -> State:
     c = CONFIG
     m = evidence.holders.shape[1]
+    _, weighed = matrices(evidence)
     pace = []
     for j in range(m):
         strength = sum(
-            float(evidence.weight[i, k])
+            weighed[i, k]
             for i in np.flatnonzero(evidence.holders[:, j])
             for b in range(m)
             if b != j

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnn.inference.evidence import MOST_BETWEEN, MOST_SCALE, PAIR_WEIGHT, RoundEvidence, round_evidence
-from tests.gnn.parts import relations_of
+from tests.gnn.parts import evidence_of, relations_of
 
 
 @given(n=st.integers(1, 8), m=st.integers(1, 5), seed=st.integers(0, 10**6))
@@ -20,8 +20,8 @@ def test_symmetric_bounded_and_finite(n: int, m: int, seed: int) -> None:
     found = round_evidence(
         relations_of(n, agree, conflict).gated(trust), holders, np.zeros(m, np.int8), trust
     )
-    assert np.array_equal(found.weight, found.weight.T)
-    assert np.array_equal(found.dispute, found.dispute.T)
+    assert (found.left <= found.right).all()
+    assert len(set(zip(found.left.tolist(), found.right.tolist(), strict=True))) == len(found.left)
     assert np.isfinite(found.weight).all()
     assert (found.weight >= 0).all()
     assert ((found.dispute >= 0) & (found.dispute <= 1)).all()
@@ -38,11 +38,20 @@ def test_numbers_by_hand() -> None:
     found = round_evidence(given_, holders, np.array([0, 2], np.int8), trust)
     scale = min(MOST_SCALE, 2 / (1 + 1))  # each document is linked with one other source
     assert found.scale == pytest.approx(scale)
-    assert found.dispute[0, 1] == pytest.approx(0.2 / 0.8)
-    assert found.weight[0, 1] == pytest.approx(PAIR_WEIGHT * scale * 0.8)
-    assert np.diagonal(found.weight) == pytest.approx(PAIR_WEIGHT * scale * trust**2)
+    assert (found.left.tolist(), found.right.tolist()) == ([0], [1])
+    assert found.dispute == pytest.approx([0.2 / 0.8])
+    assert found.weight == pytest.approx([PAIR_WEIGHT * scale * 0.8])
     assert found.levels.tolist() == [0, 2]
     assert found.strength == pytest.approx([PAIR_WEIGHT * scale * 0.8] * 2)
+
+
+def test_a_text_that_two_sources_hold_is_related_to_itself() -> None:
+    holders = np.array([[True, True, False], [False, False, True]])
+    trust = np.array([0.5, 1.0], np.float32)
+    found = round_evidence(relations_of(2, [(0, 1, 0.6)]), holders, np.zeros(3, np.int8), trust)
+    assert list(zip(found.left.tolist(), found.right.tolist(), strict=True)) == [(0, 1), (0, 0)]
+    assert found.weight == pytest.approx([PAIR_WEIGHT * found.scale * 0.6, PAIR_WEIGHT * found.scale * 0.25])
+    assert found.dispute.tolist() == [0.0, 0.0]
 
 
 def test_more_replication_makes_each_pair_count_less() -> None:
@@ -68,7 +77,7 @@ def test_pairs_are_summed_by_source_by_hand() -> None:
     holders = np.array([[True, False], [True, False], [False, True]])
     dispute = np.array([[0, 0, 0.2], [0, 0, 0.6], [0.2, 0.6, 0]], np.float32)
     weight = np.array([[0, 5, 1], [5, 0, 2], [1, 2, 0]], np.float32)
-    evidence = RoundEvidence(holders, dispute, weight, np.zeros(2, np.int8), np.ones(2, bool), 1.0)
+    evidence = evidence_of(holders, dispute, weight, np.zeros(2, np.int8), np.ones(2, bool), 1.0)
     r = 0.3
 
     def log(x: float) -> float:
@@ -91,7 +100,7 @@ def test_what_two_sources_tell_each_other_is_bounded_however_many_texts_it_is_to
         holders = np.zeros((n, 2), bool)
         holders[:texts, 0] = holders[texts:, 1] = True
         weight = np.full((n, n), MOST_BETWEEN, np.float32) * (holders @ holders.T == 0)
-        evidence = RoundEvidence(
+        evidence = evidence_of(
             holders, np.zeros((n, n), np.float32), weight, np.zeros(2, np.int8), np.ones(2, bool), 1.0
         )
         return float(evidence.between(np.array([0.3]))[0, 0, 1])

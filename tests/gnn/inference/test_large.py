@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -43,9 +44,7 @@ def test_weak_evidence_adds_up_over_rounds_as_in_the_exact_filter() -> None:
     for _ in range(14):
         one = random_evidence(rng, m, liars)
         rounds.append(
-            RoundEvidence(
-                one.holders, one.dispute, one.weight * 0.5, np.zeros(m, np.int8), np.ones(m, bool), 1.0
-            )
+            replace(one, weight=one.weight * 0.5, levels=np.zeros(m, np.int8), present=np.ones(m, bool))
         )
     exact, large = run(SourceFilter(), m, rounds), run(LargeSourceFilter(), m, rounds)
     assert exact[0].honest[:4].min() > 0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from tests.gnn.inference.brute_force import (
     next_prior,
     prior,
 )
-from tests.gnn.parts import random_evidence
+from tests.gnn.parts import evidence_of, random_evidence
 
 
 @settings(max_examples=8)
@@ -54,7 +55,7 @@ def test_posterior_and_transition_equal_brute_force_over_three_rounds(m: int, se
 def test_a_text_that_several_sources_hold_counts_as_agreement_between_them() -> None:
     holders = np.array([[True, True, False], [False, False, True]])
     weight = np.array([[2.0, 0.0], [0.0, 0.0]], np.float32)
-    evidence = RoundEvidence(
+    evidence = evidence_of(
         holders, np.zeros((2, 2), np.float32), weight, np.zeros(3, np.int8), np.ones(3, bool), 1.0
     )
     state = after_round(prior(3), evidence, [[0.0] * LEVELS] * 3)
@@ -79,9 +80,7 @@ def planted(m: int, liars: range, rounds: int = 8) -> SourceBeliefs:
     beliefs = source_filter.start(tuple(f"s{j}" for j in range(m)))
     for _ in range(rounds):
         evidence = random_evidence(rng, m, liars=list(liars), n=3 * m)
-        evidence = RoundEvidence(
-            evidence.holders, evidence.dispute, evidence.weight, np.zeros(m, np.int8), np.ones(m, bool), 1.0
-        )
+        evidence = replace(evidence, levels=np.zeros(m, np.int8), present=np.ones(m, bool))
         prior_ = source_filter.update(beliefs, evidence)
         beliefs = source_filter.predict(prior_, evidence)
     return prior_
@@ -107,7 +106,7 @@ def test_beyond_the_bound_the_minority_is_blamed(m: int) -> None:
 def test_without_evidence_beliefs_drift_slowly_and_stay_probabilities() -> None:
     source_filter = SourceFilter()
     m = 4
-    nothing = RoundEvidence(
+    nothing = evidence_of(
         np.zeros((0, m), bool), np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32),
         np.full(m, -1, np.int8), np.zeros(m, bool), 2.0,
     )  # fmt: skip
@@ -121,7 +120,7 @@ def test_without_evidence_beliefs_drift_slowly_and_stay_probabilities() -> None:
 def test_a_flag_alone_lowers_only_its_source() -> None:
     m = 5
     levels = np.array([FAR_BELOW, 0, 0, 0, 0], np.int8)
-    evidence = RoundEvidence(
+    evidence = evidence_of(
         np.eye(m, dtype=bool), np.zeros((m, m), np.float32), np.zeros((m, m), np.float32),
         levels, np.ones(m, bool), 2.0,
     )  # fmt: skip
@@ -139,7 +138,7 @@ def test_one_round_alone_cannot_settle_a_source() -> None:
     for strength in (5.0, 500.0):
         weight = np.full((m, m), strength, np.float32)
         np.fill_diagonal(weight, 0.0)
-        evidence = RoundEvidence(
+        evidence = evidence_of(
             np.eye(m, dtype=bool), dispute, weight, np.zeros(m, np.int8), np.ones(m, bool), 1.0
         )
         after = SourceFilter().update(SourceFilter().start(tuple("abcde")), evidence)
@@ -172,7 +171,7 @@ def test_flagged_sources_that_hold_one_text_are_not_believed_for_long() -> None:
             a, b = rng.choice(np.arange(1, 7), 2, replace=False)
             weight[a, b] = weight[b, a] = dispute[a, b] = dispute[b, a] = 1.0
         levels = np.array([BELOW] * 4 + [0] * 6, np.int8)
-        rounds.append(RoundEvidence(holders, dispute, weight, levels, np.ones(m, bool), 1.0))
+        rounds.append(evidence_of(holders, dispute, weight, levels, np.ones(m, bool), 1.0))
     honest = honest_after_each(rounds)[-1]
     assert honest[:4].max() < 0.1
     assert honest[4:].min() > 0.9
@@ -194,7 +193,7 @@ def test_liars_who_repeat_one_claim_do_not_outvote_sources_who_each_hold_somethi
         for _ in range(3):
             a, b = rng.choice(np.arange(20, 26), 2, replace=False)
             weight[a, b] = weight[b, a] = dispute[a, b] = dispute[b, a] = 1.0
-        rounds.append(RoundEvidence(holders, dispute, weight, levels, np.ones(m, bool), 0.8))
+        rounds.append(evidence_of(holders, dispute, weight, levels, np.ones(m, bool), 0.8))
     honest = honest_after_each(rounds)[-1]
     assert honest[:4].max() < 0.1
     assert honest[4:].min() > 0.9
@@ -206,7 +205,7 @@ def test_sources_that_nothing_is_held_against_are_cleared_of_an_early_slip() -> 
     conflict = np.zeros((m, m), np.float32)
     conflict[0, 1] = conflict[1, 0] = 1.0
     slip, quiet = (
-        RoundEvidence(np.eye(m, dtype=bool), x, 1.2 * x, np.full(m, CLEAR, np.int8), np.ones(m, bool), 0.8)
+        evidence_of(np.eye(m, dtype=bool), x, 1.2 * x, np.full(m, CLEAR, np.int8), np.ones(m, bool), 0.8)
         for x in (conflict, np.zeros_like(conflict))
     )
     honest = honest_after_each([slip] + [quiet] * 29)

@@ -56,32 +56,21 @@ def test_the_default_scorer_is_a_relation_scorer_and_symmetric() -> None:
     assert scorer.relate(sentence_pairs([], [])).shape == (0, 2)
 
 
-def test_cached_pairs_give_the_same_and_a_full_cache_starts_anew() -> None:
-    free = LexicalRelationScorer(relation_network())
-    for limit in (1, 2, 3, 100):
-        scorer = LexicalRelationScorer(relation_network(), cache=limit)
-        for left, right in (
-            ([TRUE, TRUE], [FALSE, OTHER]),
-            ([TRUE, TRUE], [FALSE, OTHER]),
-            ([OTHER, TRUE, TRUE], [TRUE, FALSE, FALSE]),
-            ([TRUE], [OTHER]),
-        ):
-            pairs = sentence_pairs(left, right, CONTEXT[: len(left)])
-            assert np.array_equal(scorer.score(pairs), free.score(pairs))
+def test_a_row_does_not_depend_on_its_company() -> None:
+    rng = np.random.default_rng(0)
+    network = MLP(
+        rng.normal(size=45).astype(np.float32),
+        rng.uniform(0.5, 2, 45).astype(np.float32),
+        (rng.normal(size=(45, 48)).astype(np.float32), rng.normal(size=(48, 3)).astype(np.float32)),
+        (rng.normal(size=48).astype(np.float32), rng.normal(size=3).astype(np.float32)),
+    )
+    x = rng.normal(size=(203, 45)).astype(np.float32)
+    whole = network(x)
+    for some in (slice(0, 1), slice(7, 9), slice(100, 203), slice(None, None, -1)):
+        assert np.array_equal(network(x[some]), whole[some])
 
 
-def test_numbers_of_sentences_start_anew_before_they_outgrow_their_bits(monkeypatch) -> None:
-    """Numbers that do not fit would give two pairs one key, and one of them the other's features."""
-    rounds = [sentence_pairs([f"Velm has {i} mills."], [f"Velm has {i % 2} mills."]) for i in range(12)]
-    wanted = [LexicalRelationScorer(relation_network()).features(pairs) for pairs in rounds]
-    monkeypatch.setattr("gnn.relations.scorer._BITS", 3)
-    scorer = LexicalRelationScorer(relation_network())
-    for _ in range(2):
-        for pairs, features in zip(rounds, wanted, strict=True):
-            assert np.array_equal(scorer.features(pairs), features)
-
-
-def test_what_the_documents_are_about_is_part_of_what_is_remembered() -> None:
+def test_what_the_documents_are_about_is_part_of_what_is_compared() -> None:
     scorer = LexicalRelationScorer(relation_network())
     pairs = sentence_pairs([TRUE], [FALSE], CONTEXT[:1])
     about = replace(pairs, names=[frozenset({"arden", "hall"})])
