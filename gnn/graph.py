@@ -107,7 +107,8 @@ def _edges(signals: Signals, n: int) -> tuple[NDArray[np.int64], NDArray[np.floa
         rows = weight[crowded]
         cut = np.partition(rows, n - 1 - _MOST_EDGES, axis=1)[:, n - 1 - _MOST_EDGES]
         weight[crowded] = np.where(rows > cut[:, None], rows, 0.0)
-    target, source = np.nonzero(weight)  # edges into each document come from its strongest relations
+    # edges into each document come from its strongest relations
+    target, source = np.divmod(np.flatnonzero(weight > 0), max(1, n))
     place = np.full((n, n), -1, dtype=np.int32)
     pair = np.arange(len(relations.left), dtype=np.int32)
     place[relations.left, relations.right] = place[relations.right, relations.left] = pair

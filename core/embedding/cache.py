@@ -97,7 +97,8 @@ class CachedEmbedder:
     Args:
         embedder: what computes a missing vector.
         store: where vectors persist; None keeps them in memory only.
-        memory: how many vectors stay in memory (least recently used go first).
+        memory: how many vectors stay in memory; the least recently used go first (use is noted once it is
+            half full).
         batch: missing texts are embedded in order in groups of this size, so that the same sequence
             of calls computes the same batches on every run.
     """
@@ -135,10 +136,11 @@ class CachedEmbedder:
         with self._lock:
             slots = list(map(self._slots.get, keys))
             if None not in slots:  # the usual case, kept quick
-                for key in keys:
-                    self._slots.move_to_end(key)
+                if 2 * len(self._slots) > self._limit:  # before that, nothing makes room for long
+                    for key in keys:
+                        self._slots.move_to_end(key)
                 self.hits += len(set(keys))
-                return self._vectors[np.array(slots, dtype=np.int64)]
+                return self._vectors.take(np.array(slots, dtype=np.int64), axis=0)
             distinct = dict(zip(keys, texts, strict=True))
             found = self._lookup(distinct)
             missing = [key for key in distinct if key not in found]
@@ -159,7 +161,8 @@ class CachedEmbedder:
         return np.concatenate([found[key] for key in keys]).reshape(len(keys), -1)  # quicker than stack
 
     def _lookup(self, distinct: dict[str, str]) -> dict[str, Vectors]:
-        found = {key: self._vectors[self._slots[key]] for key in distinct if key in self._slots}
+        # copies: their rows may be given to other texts before these are returned
+        found = {key: self._vectors[self._slots[key]].copy() for key in distinct if key in self._slots}
         if self.store is not None and len(found) < len(distinct):
             rest = [key for key in distinct if key not in found]
             for key, blob in self.store.read(self.identity, rest).items():

@@ -46,6 +46,13 @@ def test_same_vectors_as_without_and_each_text_once(calls: list[list[str]], batc
     assert cached.misses == len(distinct)
 
 
+@given(st.lists(st.lists(st.sampled_from("abcdefg"), max_size=7), max_size=6), st.integers(1, 5))
+def test_same_vectors_however_little_memory_there_is(calls: list[list[str]], memory: int) -> None:
+    cached = CachedEmbedder(HashingEmbedder(16), memory=memory)
+    for texts in calls:
+        assert np.array_equal(cached.embed(texts), HashingEmbedder(16).embed(texts))
+
+
 def test_it_is_an_embedder_and_passes_on_what_it_wraps() -> None:
     cached = CachedEmbedder(HashingEmbedder(16))
     assert isinstance(cached, Embedder)
