@@ -100,14 +100,11 @@ def relate(
     once = np.flatnonzero(one < other)
     one, other = one[once], other[once]
     memo = RelationMemo() if memo is None else memo
-    keys = memo.keys(given.texts, given.vectors, one, other)
-    rows = memo.rows(keys)
-    if None in rows:
-        new = np.array([k for k, row in enumerate(rows) if row is None])
+    keys, told, new = memo.recall(given.texts, given.vectors, one, other)
+    if len(new):
         found = compare(scorer, given, one[new], other[new])
         memo.learn([keys[k] for k in new.tolist()], found)
-        rows = memo.rows(keys)
-    told = memo.take(rows)
+        told.put(new, found)
     some = np.flatnonzero(told.aligned)
     related = told.at(some)
     return DocumentRelations(one[some], other[some], related.agree, related.conflict, related.aligned, cosine)

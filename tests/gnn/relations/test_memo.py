@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,20 +92,47 @@ def test_the_same_texts_under_other_vectors_are_others() -> None:
     memo = RelationMemo()
     one, other = np.array([0]), np.array([1])
     vectors = np.eye(2, 4, dtype=np.float32)
-    (key,) = memo.keys(["a", "b"], vectors, one, other)
-    assert memo.keys(["b", "a"], vectors[::-1], one, other) == [key]
-    assert memo.keys(["a", "b"], 2 * vectors, one, other) != [key]
-    assert memo.keys(["a", "c"], vectors, one, other) != [key]
+    keys, _, new = memo.recall(["a", "b"], vectors, one, other)
+    assert new.tolist() == [0]
+    assert memo.recall(["b", "a"], vectors[::-1], one, other).keys == keys
+    assert memo.recall(["a", "b"], 2 * vectors, one, other).keys != keys
+    assert memo.recall(["a", "c"], vectors, one, other).keys != keys
 
 
-def test_a_full_memo_starts_anew() -> None:
-    memo = RelationMemo(limit=2)
-    vectors = np.eye(3, dtype=np.float32)
-    found = Found(np.array([0.5], np.float32), np.array([0.25], np.float32), np.array([3]))
+FOUND = Found(np.array([0.5], np.float32), np.array([0.25], np.float32), np.array([3]))
+
+
+def test_a_full_memo_starts_anew_and_gives_no_number_twice() -> None:
+    memo, vectors = RelationMemo(limit=3), np.eye(3, dtype=np.float32)
     for other in (1, 2):
-        keys = memo.keys("abc", vectors, np.array([0]), np.array([other]))
-        memo.learn(keys, found)
-    assert len(memo) == 2
-    assert [column.tolist() for column in memo.take(memo.rows(keys))] == [[0.5], [0.25], [3]]
-    memo.keys("abc", vectors, np.array([1]), np.array([2]))
+        memo.learn(memo.recall("abc", vectors, np.array([0]), np.array([other])).keys, FOUND)
+    known = memo.recall("abc", vectors, np.array([0]), np.array([1]))
+    assert [column.tolist() for column in known.found] == [[0.5], [0.25], [3]]
+    assert len(known.new) == 0
+    anew = memo.recall("abc", vectors, np.array([0, 1]), np.array([1, 2]))
     assert len(memo) == 0
+    assert anew.new.tolist() == [0, 1]
+    assert not set(anew.keys) & set(known.keys)
+    memo.learn(known.keys, FOUND)  # what another thread recalled before harms nothing
+    assert memo.recall("abc", vectors, np.array([0]), np.array([1])).new.tolist() == [0]
+
+
+def test_threads_share_one_memo() -> None:
+    """Each thread finds what it would find alone, although the memo is dropped all the time."""
+    memo, scorer = RelationMemo(limit=12), LexicalRelationScorer(relation_network())
+    chosen = [[i, j, k] for i in range(5) for j in range(i) for k in range(j)]
+    wanted = [by_texts(related(c, None, scorer), c) for c in chosen]
+    wrong = []
+
+    def work(step: int) -> None:
+        for k in range(0, 60):
+            i = k * step % len(chosen)
+            if by_texts(related(chosen[i], memo, scorer), chosen[i]) != wanted[i]:
+                wrong.append(i)
+
+    threads = [threading.Thread(target=work, args=(step,)) for step in (1, 3, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
