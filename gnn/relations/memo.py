@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 
 class Recalled(NamedTuple):
-    """What is known of p pairs: their `keys`, `found` of all of them, and which are `new`: it is empty there."""
+    """What is known of p pairs: their `keys`, what was `found` of them, and which are `new`."""
 
     keys: list[int]
     found: Found
@@ -48,7 +48,7 @@ class Recalled(NamedTuple):
 
 
 class RelationMemo:
-    """Relations by pair of documents; where more than `limit` would be held all are dropped. Safe for threads.
+    """Relations by pair of documents, at most `limit`: for more, all are dropped. Safe for threads.
 
     Documents are told apart by text and vector, so that a memo serves several embedders.
     """
