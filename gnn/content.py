@@ -80,7 +80,7 @@ def _question(
         common = counts.keys() & asked
         telling = common & content
         run, seen = int(bool(common)), 0
-        if len(common) > 1:
+        if common:
             present = [a in common and b in common and pair in line for a, b, pair in pairs]
             if any(present):
                 run, seen = _longest_run(tokens, present, line), sum(map(and_, present, once))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -47,7 +48,7 @@ def train_network(
     for k in range(max(1, starts)):
         own = seed if k == 0 else derive_seed(seed, "start", k)
         found.append(_from_one_start(train, validation, config, epochs, own, rate, patience, report))
-    return min(found, key=lambda one: one[0])[1]
+    return min(found, key=lambda one: (math.isnan(one[0]), one[0]))[1]
 
 
 def _from_one_start(

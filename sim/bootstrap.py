@@ -1,4 +1,4 @@
-"""Bootstrap confidence intervals of ratios of sums and of ROC areas, resampled by question."""
+"""Bootstrap intervals of ratios of sums and of ROC areas, resampled by question, round or federation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def auroc_interval(
     """Percentile interval of the area under the ROC curve, clusters drawn with replacement.
 
     Args:
-        scores, positive: (n,) one entry per document; clusters: (n,) its round, counted from 0.
+        scores, positive: (n,) one entry per document; clusters: (n,) what it is resampled with, its question,
+            round or federation, numbered from 0 without gaps.
 
     It always holds the point estimate. None where a class is missing.
     """

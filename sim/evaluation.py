@@ -106,7 +106,7 @@ def evaluate_cell(
 
     Episodes of single rounds are short, so that a cell draws many federations, and intervals resample these:
     what a single round can tell depends on who holds what. Where beliefs are carried, episodes are few and
-    intervals resample rounds.
+    intervals resample rounds. Of a single one there is no interval.
 
     A cell whose sources do not attack from the start has episodes of `SLEEP + AWAKE` rounds, at least
     five, and its rows say after how many attacked rounds the liars were found (`rounds_to_find`).
@@ -212,15 +212,16 @@ def _figures(tally: _Tally, seed: int, first: int = 0) -> dict[str, Any]:
     benign, malicious = labels == BENIGN, labels == MALICIOUS
     rng = generator(seed, "intervals")
 
+    place = {unit: k for k, unit in enumerate(dict.fromkeys(tally.unit[i] for i in chosen))}
+
     def share(code: int, kept: bool) -> tuple[float | None, list[float] | None]:
         right = [
             int((((tally.credibility[i] >= 0.5) == kept) & (tally.labels[i] == code)).sum()) for i in chosen
         ]
         total = [int((tally.labels[i] == code).sum()) for i in chosen]
         interval = ratio_interval(right, total, [tally.unit[i] for i in chosen], rng)
-        return ratio(right, total), None if interval is None else list(interval)
+        return ratio(right, total), None if interval is None or len(place) < 2 else list(interval)
 
-    place = {unit: k for k, unit in enumerate(dict.fromkeys(tally.unit[i] for i in chosen))}
     units = np.repeat([place[tally.unit[i]] for i in chosen], [len(tally.labels[i]) for i in chosen])
     tpr, tpr_ci = share(BENIGN, True)
     tnr, tnr_ci = share(MALICIOUS, False)
@@ -233,7 +234,7 @@ def _figures(tally: _Tally, seed: int, first: int = 0) -> dict[str, Any]:
         "tnr": tnr,
         "tnr_ci95": tnr_ci,
         "auroc": auroc(credibility[known], benign[known]) if malicious.any() and benign.any() else None,
-        "auroc_ci95": None if area_ci is None else list(area_ci),
+        "auroc_ci95": None if area_ci is None or len(place) < 2 else list(area_ci),
         "ece": expected_calibration_error(credibility[known], benign[known]),
         "reliability_benign": float(np.mean([tally.reliability[i][0] for i in last])),
         "reliability_malicious": (

@@ -51,6 +51,10 @@ class FilterConfig:
     misled_share: float = 0.04
     suspicion: SuspicionConfig = field(default_factory=SuspicionConfig)
 
+    def __post_init__(self) -> None:
+        if not 0.0 < self.misled_share < 1.0:
+            raise ValueError(f"misled_share is {self.misled_share}, must lie between 0 and 1")
+
 
 @dataclass(frozen=True)
 class SourceBeliefs:

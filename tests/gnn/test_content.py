@@ -74,6 +74,13 @@ def test_one_sentence_and_coherence() -> None:
     assert -1.0 <= several["coherence_adjacent_min"] < several["coherence_best"] <= 1.0
 
 
+def test_a_word_that_the_question_says_twice_is_a_run_of_two() -> None:
+    given_ = a_round([("Duran Duran released Rio.", ["a"])], "Duran Duran hits?")
+    found = named(given_, 0)
+    assert found["question_run"] == pytest.approx(2 / 3)
+    assert found["question_bigrams"] == pytest.approx(1 / 2)
+
+
 def test_no_documents() -> None:
     assert rows(a_round([], sources=["a"])).shape == (0, len(FEATURES))
 

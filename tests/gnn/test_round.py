@@ -21,13 +21,14 @@ def test_shapes_columns_and_offsets() -> None:
     assert found.texts == [f"{TRUE} {OTHER}", OTHER]
 
 
-def test_vectors_that_are_round_are_used() -> None:
-    vectors = np.ones((1, EMBEDDER.dimension), np.float32)
+def test_vectors_that_are_given_are_used_on_the_grid() -> None:
+    own, asked = unit_rows(np.random.default_rng(0).normal(size=(2, EMBEDDER.dimension)))
     found = prepare_round(
-        QUESTION, [candidate(TRUE, "a")], EMBEDDER, vectors=vectors, question_vector=vectors[0]
+        QUESTION, [candidate(TRUE, "a")], EMBEDDER, vectors=own[None], question_vector=asked
     )
-    assert np.array_equal(found.vectors, on_grid(vectors))
-    assert found.question_vector is not None
+    assert np.array_equal(found.vectors, on_grid(own[None]))
+    assert np.array_equal(found.question_vector, on_grid(asked))
+    assert not np.array_equal(found.vectors[0], own)
 
 
 def test_columns_follow_the_round_sources() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnn.inference.evidence import RoundEvidence
-from gnn.inference.source_filter import SourceBeliefs, SourceFilter, enumerate_labelings
+from gnn.inference.source_filter import FilterConfig, SourceBeliefs, SourceFilter, enumerate_labelings
 from gnn.inference.suspicion import BELOW, CLEAR, FAR_BELOW, LEVELS, NEAR
 from tests.gnn.inference.brute_force import (
     CONFIG,
@@ -211,3 +211,8 @@ def test_sources_that_nothing_is_held_against_are_cleared_of_an_early_slip() -> 
     honest = honest_after_each([slip] + [quiet] * 29)
     assert honest[0][:2].max() < honest[0][2:].min()
     assert honest[-1].min() > 0.95
+
+
+def test_rounds_that_mislead_have_a_share() -> None:
+    with pytest.raises(ValueError, match="misled_share is 0"):
+        FilterConfig(misled_share=0.0)

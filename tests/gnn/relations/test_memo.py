@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnn.relations.documents import DocumentRelations, relate
-from gnn.relations.memo import Found, RelationMemo
+from gnn.relations.memo import Found, Recalled, RelationMemo
 from gnn.relations.scorer import LexicalRelationScorer
 from tests.gnn.parts import FALSE, OTHER, TRUE, a_round, linear, relation_network
 
@@ -40,8 +42,8 @@ def document_network():
 
 
 def related(chosen: list[int], memo: RelationMemo | None, scorer: LexicalRelationScorer) -> DocumentRelations:
-    """Relations of texts, each held by a source of its own."""
-    return relate(scorer, a_round([(TEXTS[i], [f"s{i}"]) for i in chosen]), memo)
+    """Relations of texts, each held by a source of its own; a text may come twice."""
+    return relate(scorer, a_round([(TEXTS[i], [f"s{k}"]) for k, i in enumerate(chosen)]), memo)
 
 
 def by_texts(found: DocumentRelations, chosen: list[int]) -> dict[tuple[int, ...], tuple[float, ...]]:
@@ -56,9 +58,7 @@ def by_texts(found: DocumentRelations, chosen: list[int]) -> dict[tuple[int, ...
 
 @settings(max_examples=60)
 @given(
-    rounds=st.lists(
-        st.lists(st.sampled_from(range(len(TEXTS))), min_size=1, max_size=6, unique=True), max_size=5
-    ),
+    rounds=st.lists(st.lists(st.sampled_from(range(len(TEXTS))), min_size=1, max_size=6), max_size=5),
     limit=st.sampled_from([1, 4, 12, 1000]),
 )
 def test_remembered_relations_are_those_found_anew_to_the_last_bit(
@@ -102,19 +102,44 @@ def test_the_same_texts_under_other_vectors_are_others() -> None:
 FOUND = Found(np.array([0.5], np.float32), np.array([0.25], np.float32), np.array([3]))
 
 
-def test_a_full_memo_starts_anew_and_gives_no_number_twice() -> None:
-    memo, vectors = RelationMemo(limit=3), np.eye(3, dtype=np.float32)
-    for other in (1, 2):
-        memo.learn(memo.recall("abc", vectors, np.array([0]), np.array([other])).keys, FOUND)
-    known = memo.recall("abc", vectors, np.array([0]), np.array([1]))
-    assert [column.tolist() for column in known.found] == [[0.5], [0.25], [3]]
+def met(memo: RelationMemo, *pairs: tuple[int, int]) -> Recalled:
+    one, other = (np.array(side) for side in zip(*pairs, strict=True))
+    return memo.recall("abc", np.eye(3, dtype=np.float32), one, other)
+
+
+def test_for_what_is_new_and_does_not_fit_all_is_dropped_and_no_number_is_given_twice() -> None:
+    memo = RelationMemo(limit=2)
+    for pair in ((0, 1), (0, 2)):
+        memo.learn(met(memo, pair).keys, FOUND)
+    known = met(memo, (0, 1), (0, 2))  # a full memo still tells what it knows
     assert len(known.new) == 0
-    anew = memo.recall("abc", vectors, np.array([0, 1]), np.array([1, 2]))
+    assert [column.tolist() for column in known.found] == [[0.5] * 2, [0.25] * 2, [3] * 2]
+    anew = met(memo, (0, 1), (1, 2))
     assert len(memo) == 0
     assert anew.new.tolist() == [0, 1]
     assert not set(anew.keys) & set(known.keys)
-    memo.learn(known.keys, FOUND)  # what another thread recalled before harms nothing
-    assert memo.recall("abc", vectors, np.array([0]), np.array([1])).new.tolist() == [0]
+    memo.learn(known.keys[:1], FOUND)  # what another thread recalled before harms nothing
+    assert met(memo, (0, 1)).new.tolist() == [0]
+    memo.learn([1, 2, 3], Found(*(np.repeat(column, 3) for column in FOUND)))
+    assert len(memo) == 2
+
+
+def test_long_texts_do_not_fill_the_memory() -> None:
+    memo = RelationMemo(most_bytes=10_000)
+    vectors = np.eye(2, dtype=np.float32)
+    for i in range(30):
+        texts = [f"{i} " * 500, "short"]
+        memo.learn(memo.recall(texts, vectors, np.array([0]), np.array([1])).keys, FOUND)
+        assert sum(len(text) for text, _ in memo._documents) < 12_000
+    assert memo.recall([], vectors[:0], np.zeros(0, int), np.zeros(0, int)).keys == []
+
+
+def test_a_copy_begins_empty() -> None:
+    memo = RelationMemo(limit=7)
+    memo.learn(met(memo, (0, 1)).keys, FOUND)
+    for copied in (copy.deepcopy(memo), pickle.loads(pickle.dumps(memo))):
+        assert len(copied) == 0
+        assert met(copied, (0, 1)).new.tolist() == [0]
 
 
 def test_threads_share_one_memo() -> None:
