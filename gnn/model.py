@@ -14,12 +14,17 @@ from gnn.graph import DOCUMENT_FEATURES, EDGE_FEATURES, SOURCE_FEATURES
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """Sizes of the default network, chosen on validation rounds."""
+    """Sizes of the default network, chosen on validation rounds.
+
+    `dropout` is of the attention. With half of it gone the network does no worse on the data that it is
+    trained on, and keeps more of what the channels know on data that it is not (validation questions of
+    finance_tatqa).
+    """
 
     hidden: int = 48
     heads: int = 4
     layers: int = 2
-    dropout: float = 0.1
+    dropout: float = 0.5
     graph: bool = True
 
     def to_dict(self) -> dict[str, float]:

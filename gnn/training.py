@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.seeding import derive_seed
 from gnn.graph import Graph
 from gnn.model import CredibilityNetwork, NetworkConfig
 from gnn.network import batched, tensors
@@ -33,35 +31,15 @@ def train_network(
     *,
     epochs: int,
     seed: int,
-    starts: int = 1,
     rate: float = 2e-3,
     patience: int = 8,
     report: Callable[[str], None] = lambda line: None,
 ) -> CredibilityNetwork:
-    """AdamW on batches of rounds; the best epoch by validation loss is kept.
+    """AdamW on batches of rounds, the best epoch by validation loss kept.
 
-    It is the best of `starts` initialisations, which end further apart than the epochs of one of them are.
-    Deterministic for a seed on one machine. The running statistics of the inputs are fitted to the training
-    rounds first.
+    Deterministic for a seed on one machine. The running statistics of the inputs are fitted to the
+    training rounds first.
     """
-    found = []
-    for k in range(max(1, starts)):
-        own = seed if k == 0 else derive_seed(seed, "start", k)
-        found.append(_from_one_start(train, validation, config, epochs, own, rate, patience, report))
-    return min(found, key=lambda one: (math.isnan(one[0]), one[0]))[1]
-
-
-def _from_one_start(
-    train: Sequence[GraphSample],
-    validation: Sequence[GraphSample],
-    config: NetworkConfig,
-    epochs: int,
-    seed: int,
-    rate: float,
-    patience: int,
-    report: Callable[[str], None],
-) -> tuple[float, CredibilityNetwork]:
-    """The network of the best epoch, with its validation loss."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed % 2**63)
         model = CredibilityNetwork(config)
@@ -90,7 +68,7 @@ def _from_one_start(
                 if stale >= patience:
                     break
         model.load_state_dict(kept)
-    return best, model.eval()
+    return model.eval()
 
 
 def predict(model: CredibilityNetwork, graph: Graph) -> NDArray[np.float64]:

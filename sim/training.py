@@ -68,7 +68,7 @@ class TrainingConfig(StrictModel):
     `world_rounds`: rounds of each of `worlds` synthetic worlds for it, where the synthetic world is among
     the data; `episodes` per data set, of `rounds` rounds each, for the other parts; `clean_cost`: share of
     clean documents that the content threshold rejects; `baselines`: whether the paper's network and the
-    row models are trained too; `epochs` from each of `starts` initialisations of the network.
+    row models are trained too.
     """
 
     seed: int = 0
@@ -84,7 +84,6 @@ class TrainingConfig(StrictModel):
     hidden: int = Field(default=48, ge=8)
     heads: int = Field(default=4, ge=1)
     epochs: int = Field(default=10, ge=1)
-    starts: int = Field(default=3, ge=1)
     paper_epochs: int = Field(default=8, ge=1)
     baselines: bool = True
 
@@ -193,7 +192,7 @@ class Trainer:
                 self._add_paper(paper, labelled)
         sizes = NetworkConfig(hidden=self.config.hidden, heads=self.config.heads)
         model = train_network(
-            samples[False], samples[True], sizes, epochs=self.config.epochs, starts=self.config.starts,
+            samples[False], samples[True], sizes, epochs=self.config.epochs,
             seed=derive_seed(self.config.seed, "network"), report=self.report,
         )  # fmt: skip
         known, unknown = judged(model, carried), judged(model, single)

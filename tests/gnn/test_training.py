@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from core.seeding import derive_seed
 from gnn.model import NetworkConfig
 from gnn.training import GraphSample, predict, train_network
 from tests.gnn.parts import dispute_round
@@ -32,17 +31,6 @@ def test_it_learns_and_keeps_the_best_epoch(samples: list[GraphSample]) -> None:
     for sample in samples:
         logits = predict(model, sample.graph)
         assert logits[sample.labels == 1].min() > logits[sample.labels == 0].max()
-
-
-def test_the_best_of_several_starts_is_kept(samples: list[GraphSample]) -> None:
-    lines: list[str] = []
-    model = train_network(samples, samples, SIZES, epochs=2, seed=0, starts=3, report=lines.append)
-    losses = np.array([float(line.rsplit(" ", 1)[1]) for line in lines]).reshape(3, 3)  # start x epoch
-    assert len(set(losses[:, 1])) == 3
-    best = int(losses.min(axis=1).argmin())
-    seed = 0 if best == 0 else derive_seed(0, "start", best)
-    alone = train_network(samples, samples, SIZES, epochs=2, seed=seed)
-    assert all(torch.equal(v, alone.state_dict()[k]) for k, v in model.state_dict().items())
 
 
 def test_equal_seeds_give_equal_networks(samples: list[GraphSample]) -> None:
