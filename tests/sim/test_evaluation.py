@@ -72,15 +72,28 @@ def test_settled_rows_count_from_the_eleventh_round_on(world: PreparedCorpus) ->
     assert (fresh["beliefs"], fresh["n_rounds"]) == ("single", SETTLED + 2)
 
 
-def test_intervals_of_single_rounds_resample_federations(world: PreparedCorpus) -> None:
-    """One federation leaves nothing to resample, rounds of it do."""
-    cell = Cell("ata", "plain", 3)
-    (one,) = judged(world, cell, n_rounds=SINGLE, models=("agreement",), single=True)
-    assert one["auroc"] is not None
-    assert one["auroc_ci95"] is one["tpr_ci95"] is one["tnr_ci95"] is None
-    for single, n_rounds in ((True, 2 * SINGLE), (False, SINGLE)):
-        (row, *_) = judged(world, cell, n_rounds=n_rounds, models=("agreement",), single=single)
-        assert row["auroc_ci95"][0] < row["auroc_ci95"][1]
+def test_single_rounds_are_of_federations_that_are_resampled_whole(world: PreparedCorpus) -> None:
+    """In one federation half of the sound documents are kept, in the other all of them."""
+    labels = np.array([BENIGN, BENIGN, MALICIOUS], np.int8)
+    half, whole = np.array([0.9, 0.2, 0.3]), np.array([0.9, 0.8, 0.3])
+
+    def figures(units: list[tuple[int, int]]):
+        return _figures(
+            _Tally([half] * 5 + [whole] * 5, [labels] * 10, [*range(5)] * 2, units, [(0.9, 0.1)] * 10), 0
+        )
+
+    federations = figures([(0, 0)] * 5 + [(1, 0)] * 5)
+    rounds = figures([(i // 5, i) for i in range(10)])
+    assert federations["tpr"] == rounds["tpr"] == 0.75
+    assert federations["tpr_ci95"] == pytest.approx([0.5, 1.0])
+    assert 0.5 < rounds["tpr_ci95"][0] < 0.75 < rounds["tpr_ci95"][1] < 1.0
+    assert federations["auroc_ci95"][0] < rounds["auroc_ci95"][0]
+    one = figures([(0, 0)] * 10)
+    assert one["tpr"] == 0.75
+    assert one["tpr_ci95"] is one["tnr_ci95"] is one["auroc_ci95"] is None
+    (row,) = judged(world, Cell("ata", "plain", 3), n_rounds=SINGLE, models=("agreement",), single=True)
+    assert row["tpr"] is not None
+    assert row["tpr_ci95"] is None
 
 
 def test_warm_up_rounds_are_not_counted(world: PreparedCorpus) -> None:
